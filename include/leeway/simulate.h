@@ -1,0 +1,94 @@
+// Serves recorded or generated traffic on a simulated device, in virtual time.
+//
+// Threading: Simulate() runs on the calling thread; concurrent calls share nothing.
+// Time:      every Instant counts from the trace's origin. No wall clock is read: equal inputs and
+//            seed give equal bytes on every machine.
+// Errors:    returned, never thrown; nothing is printed.
+
+#ifndef LEEWAY_SIMULATE_H_
+#define LEEWAY_SIMULATE_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leeway/device.h"
+#include "leeway/plan.h"
+#include "leeway/sim_result.h"
+#include "leeway/status.h"
+#include "leeway/time.h"
+#include "leeway/traffic.h"
+#include "leeway/types.h"
+
+namespace leeway {
+inline namespace v0 {
+
+enum class Fallback { kGeneric, kNearest, kReject };
+enum class TimeoutAction { kReject, kDelay };
+
+// How the batcher forms batches; Triton's words.
+struct BatchingOptions {
+  int max_batch_size = 8;
+  std::vector<int> preferred_batch_size = {};
+  Nanos max_queue_delay{0};
+  // By bucket: batches never mix variants. kFirstCome puts requests together in order of arrival
+  // and runs them in the variant of the largest.
+  enum class Formation { kByBucket, kFirstCome } formation = Formation::kByBucket;
+};
+
+// How requests wait; Triton's words.
+struct QueueOptions {
+  // Requests of one stream that may wait; one more is rejected. 0 means no bound.
+  int max_queue_size = 0;
+  // Time a request may wait before it has been batched; 0 means for ever.
+  Nanos default_timeout{0};
+  TimeoutAction timeout_action = TimeoutAction::kReject;
+};
+
+struct ServingOptions {
+  BatchingOptions batching = {};
+  QueueOptions queue = {};
+  // Runs in flight; 0 means as many as the device has cores.
+  int max_concurrent_runs = 0;
+  // Device time after which urgency counts one level more.
+  Nanos ageing_interval = 100ms;
+  Fallback fallback = Fallback::kGeneric;
+  // A generic run takes at least phi times the fused work at the actual dims.
+  double phi = 2;
+  // Latency objective of every stream; 0 means none.
+  Nanos slo{0};
+};
+
+struct Progress {
+  std::uint64_t requests = 0;  // arrived so far
+  std::uint64_t steps = 0;
+  Instant now;
+};
+
+struct SimulateOptions {
+  // Seeds the traffic's draws and nothing else.
+  std::uint64_t seed = 0;
+  ServingOptions serving = {};
+  // Entry of the plan that requests run; the only one that is not internal if empty.
+  std::string entry = {};
+  // Ties a dim of the traffic to one of the plan: {"ContextTokens", "seq"}. Dims of equal name are
+  // tied by themselves, and so is a plan's only free dim.
+  std::vector<std::pair<std::string, std::string>> bind = {};
+  // A dim above the plan's domain is clamped and counted, or ends the simulation.
+  enum class AboveDomain { kClamp, kError } above_domain = AboveDomain::kClamp;
+  // Called now and then on the calling thread; returning false ends the simulation with kCancelled.
+  std::function<bool(const Progress&)> progress = {};
+};
+
+// Returns kInvalidArgument if a dim of the plan binds to none of the traffic's,
+// kFailedPrecondition if the device lacks a core the plan places on or memory for it, kCancelled,
+// kUnimplemented for parts of a plan the engine does not run, or the traffic's own error.
+Result<SimResult> Simulate(const Plan& plan, const Device& device, const Traffic& traffic,
+                           const SimulateOptions& options = {});
+
+}  // namespace v0
+}  // namespace leeway
+
+#endif  // LEEWAY_SIMULATE_H_
