@@ -1,0 +1,210 @@
+#include "exec/attributor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/status_macros.h"
+
+namespace leeway::exec {
+namespace {
+
+using sched::CoreId;
+using sched::NodeId;
+using sched::RunId;
+using sched::StepRef;
+
+std::vector<telemetry::WaitClock::Domain> ClockDomains(const sched::DomainTable& domains) {
+  std::vector<telemetry::WaitClock::Domain> result(domains.size());
+  for (std::size_t d = 0; d < domains.size(); ++d) {
+    const sched::Domain& domain = domains[sched::DomainId(d)];
+    domain.allowed.ForEach([&](CoreId core) { result[d].allowed.push_back(core.value()); });
+    domain.of_class.ForEach([&](CoreId core) { result[d].of_class.push_back(core.value()); });
+  }
+  return result;
+}
+
+void Add(telemetry::WaitClock::Reading& sum, const telemetry::WaitClock::Reading& part) {
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += part[i];
+}
+
+}  // namespace
+
+Attributor::Attributor(const device::Spec& device, const sched::DomainTable& domains, OnOk on_ok,
+                       OnOther on_other)
+    : device_(device),
+      on_ok_(std::move(on_ok)),
+      on_other_(std::move(on_other)),
+      clock_(device.core_count(), ClockDomains(domains)),
+      on_core_(device.core_count()) {}
+
+std::uint64_t* Attributor::CountsAt(RunTrace& trace, std::uint32_t depth) {
+  return trace.counts.data() + depth * trace.nodes.size();
+}
+
+void Attributor::OnRunStarted(RunId id, const sched::Run& run) {
+  if (id.value() >= traces_.size()) traces_.resize(id.value() + 1);
+  RunTrace& trace = traces_[id.value()];
+  trace.run = &run;
+  trace.nodes.assign(run.graph->nodes().size(), NodeTrace());
+  trace.chains.assign(run.graph->frames().size(), Chain());
+  trace.counts.assign(run.graph->nodes().size() * run.graph->depth(), 0);
+  trace.first_start.reset();
+  trace.core_time = Nanos{0};
+  trace.members_told = 0;
+  trace.at_batch.reset();
+}
+
+void Attributor::OnReady(RunId id, const sched::Run& run, NodeId node, NodeId by) {
+  RunTrace& trace = traces_[id.value()];
+  NodeTrace& state = trace.nodes[node.value()];
+  state.by = by;
+  const sched::Node& shape = run.graph->nodes()[node.value()];
+  if (shape.call != nullptr) {
+    // A new call: what an earlier one left behind in its frame does not count again.
+    const sched::Frame& frame = run.graph->frames()[shape.callee];
+    trace.chains[shape.callee] = Chain();
+    std::uint64_t* counts = CountsAt(trace, frame.depth);
+    std::fill(counts + frame.first, counts + frame.subtree_end, 0);
+    return;
+  }
+  state.waiting = run.costs->shards[node.value()];
+  for (std::uint32_t i = 0; i < state.waiting; ++i) {
+    state.entered = clock_.Enter(env_->Now(), shape.domain.value(), run.slot);
+  }
+}
+
+void Attributor::OnStarted(CoreId core, const StepRef& step) {
+  RunTrace& trace = traces_[step.run.value()];
+  NodeTrace& node = trace.nodes[step.node.value()];
+  const Instant now = env_->Now();
+  const sched::Node& shape = trace.run->graph->nodes()[step.node.value()];
+  on_core_[core.value()].waited =
+      clock_.Leave(now, shape.domain.value(), trace.run->slot, node.entered);
+  --node.waiting;
+  clock_.Started(now, core.value(), trace.run->slot);
+  if (!trace.first_start) trace.first_start = now;
+}
+
+void Attributor::OnFinished(CoreId core, const StepRef& step, Nanos duration) {
+  clock_.Ended(env_->Now(), core.value());
+  on_core_[core.value()].executed = duration;
+  traces_[step.run.value()].core_time += duration;
+}
+
+void Attributor::OnRetired(CoreId core, const StepRef& step) {
+  // In virtual time a step is retired in the instant it finishes: the last shard to be retired ends
+  // the node, and its wait and execution span the time since the node became ready.
+  NodeTrace& node = traces_[step.run.value()].nodes[step.node.value()];
+  node.waited = on_core_[core.value()].waited;
+  node.executed = on_core_[core.value()].executed;
+}
+
+void Attributor::OnRoundEnded(RunId id, const sched::Run& run, std::uint32_t frame, NodeId last) {
+  RunTrace& trace = traces_[id.value()];
+  const sched::RunGraph& graph = *run.graph;
+  Chain& chain = trace.chains[frame];
+  std::uint64_t* counts = CountsAt(trace, graph.frames()[frame].depth);
+  for (NodeId n = last; n.valid(); n = trace.nodes[n.value()].by) {
+    const sched::Node& shape = graph.nodes()[n.value()];
+    if (shape.call == nullptr) {
+      Add(chain.waited, trace.nodes[n.value()].waited);
+      chain.executed += trace.nodes[n.value()].executed;
+      ++counts[n.value()];
+      continue;
+    }
+    const sched::Frame& callee = graph.frames()[shape.callee];
+    Add(chain.waited, trace.chains[shape.callee].waited);
+    chain.executed += trace.chains[shape.callee].executed;
+    const std::uint64_t* inner = CountsAt(trace, callee.depth);
+    for (std::uint32_t i = callee.first; i < callee.subtree_end; ++i) counts[i] += inner[i];
+  }
+}
+
+Nanos Attributor::ChainSum(RunTrace& trace, const sched::CostTable& table) {
+  const std::uint64_t* counts = CountsAt(trace, 0);
+  Nanos sum{0};
+  for (std::size_t n = 0; n < trace.nodes.size(); ++n) {
+    sum += static_cast<std::int64_t>(counts[n]) * table.alone[n];
+  }
+  return sum;
+}
+
+Status Attributor::FillRun(RunTrace& trace) {
+  const sched::Run& run = *trace.run;
+  LEEWAY_ASSIGN_OR_RETURN(auto batch, run.model->Costs(run.graph_id, run.dims));
+  trace.at_batch = ChainSum(trace, *batch);
+  trace.at_bucket = ChainSum(trace, *run.costs);
+  std::uint64_t steps = 0;
+  const std::uint64_t* counts = CountsAt(trace, 0);
+  for (std::size_t n = 0; n < trace.nodes.size(); ++n) steps += counts[n];
+  trace.launches = steps == 0 ? Nanos{0}
+                              : static_cast<std::int64_t>(steps) * device_.step_launch +
+                                    device_.run_launch;
+  return Status();
+}
+
+Status Attributor::Explain(RunTrace& trace, const sched::Request& request, RequestRecord& record) {
+  const sched::Run& run = *trace.run;
+  if (!trace.at_batch) LEEWAY_RETURN_IF_ERROR(FillRun(trace));
+  const Chain& chain = trace.chains[0];
+  LEEWAY_ASSIGN_OR_RETURN(auto alone, run.model->Costs(run.graph_id, request.dims));
+  const Nanos d0 = ChainSum(trace, *alone);
+  Nanos planned = d0;
+  if (run.graph_id == run.model->generic()) {
+    LEEWAY_ASSIGN_OR_RETURN(const auto nearest, run.model->Nearest(request.dims));
+    if (nearest) {
+      LEEWAY_ASSIGN_OR_RETURN(auto fused, run.model->Costs(*nearest, request.dims));
+      planned = fused->critical_path;
+    }
+  }
+  Attribution& parts = record.parts;
+  parts[Cause::kBatching] = run.started - request.admitted;
+  telemetry::WaitClock::AddTo(chain.waited, parts);
+  parts[Cause::kPlanned] = planned;
+  parts[Cause::kFallback] = d0 - planned;
+  parts[Cause::kBatchMates] = *trace.at_batch - d0;
+  parts[Cause::kPadding] = *trace.at_bucket - *trace.at_batch;
+  parts[Cause::kLaunch] = *trace.launches;
+  parts[Cause::kContention] = chain.executed - *trace.at_bucket - *trace.launches;
+  return Status();
+}
+
+void Attributor::OnRequestEnded(const sched::Request& request, Outcome outcome,
+                                const sched::Run* run) {
+  if (outcome != Outcome::kOk) return on_other_(request, outcome);
+  const auto found = std::find_if(traces_.begin(), traces_.end(),
+                                  [&](const RunTrace& t) { return t.run == run; });
+  LEEWAY_CHECK(found != traces_.end());
+  RunTrace& trace = *found;
+  RequestRecord record;
+  record.request = &request;
+  record.run = run;
+  record.ended = env_->Now();
+  record.latency = record.ended - request.admitted;
+  record.queue_wait = trace.first_start.value_or(record.ended) - request.admitted;
+  // Equal shares; the first members take what does not divide.
+  const auto members = static_cast<std::int64_t>(run->members.size());
+  record.core_time = trace.core_time / members;
+  if (trace.members_told < trace.core_time.count() % members) record.core_time += Nanos{1};
+  ++trace.members_told;
+  const Status status = Explain(trace, request, record);
+  if (!status.ok() && status_.ok()) status_ = status;
+  if (!status.ok() || record.parts.total() != record.latency) ++missing_;
+  on_ok_(record);
+}
+
+void Attributor::OnRunEnded(RunId id) {
+  RunTrace& trace = traces_[id.value()];
+  // Steps that a failed or cancelled run leaves unlaunched wait no longer.
+  for (std::size_t n = 0; n < trace.nodes.size(); ++n) {
+    NodeTrace& node = trace.nodes[n];
+    const sched::Node& shape = trace.run->graph->nodes()[n];
+    for (; node.waiting > 0; --node.waiting) {
+      clock_.Leave(env_->Now(), shape.domain.value(), trace.run->slot, node.entered);
+    }
+  }
+  trace.run = nullptr;
+}
+
+}  // namespace leeway::exec

@@ -1,0 +1,117 @@
+// Attribution in virtual time: from what the policy and the device tell, where each OK request's
+// latency went, exactly.
+//
+// The critical chain is walked at the end of every repetition of a frame (a barrier: all its nodes
+// have ended), back from the last node to end through the node whose end released it.
+//
+// Threading: one thread at a time.
+
+#ifndef LEEWAY_EXEC_ATTRIBUTOR_H_
+#define LEEWAY_EXEC_ATTRIBUTOR_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "exec/simulated_world.h"
+#include "leeway/attribution.h"
+#include "leeway/status.h"
+#include "sched/domain.h"
+#include "sched/observer.h"
+#include "telemetry/wait_clock.h"
+
+namespace leeway::exec {
+
+// How an OK request fared.
+struct RequestRecord {
+  const sched::Request* request = nullptr;
+  const sched::Run* run = nullptr;
+  Instant ended;
+  Nanos latency{0};
+  Nanos queue_wait{0};  // until the run's first step began
+  Nanos core_time{0};   // the request's equal share of its run's
+  Attribution parts;    // sums to latency
+};
+
+class Attributor final : public sched::Observer, public StepListener {
+ public:
+  using OnOk = std::function<void(const RequestRecord&)>;
+  using OnOther = std::function<void(const sched::Request&, Outcome)>;
+
+  Attributor(const device::Spec& device, const sched::DomainTable& domains, OnOk on_ok,
+             OnOther on_other);
+
+  // Must be called before anything runs.
+  void Attach(const sched::Env& env) { env_ = &env; }
+
+  void OnRunStarted(sched::RunId id, const sched::Run& run) override;
+  void OnReady(sched::RunId id, const sched::Run& run, sched::NodeId node,
+               sched::NodeId by) override;
+  void OnRetired(sched::CoreId core, const sched::StepRef& step) override;
+  void OnRoundEnded(sched::RunId id, const sched::Run& run, std::uint32_t frame,
+                    sched::NodeId last) override;
+  void OnRequestEnded(const sched::Request& request, Outcome outcome,
+                      const sched::Run* run) override;
+
+  void OnStarted(sched::CoreId core, const sched::StepRef& step) override;
+  void OnFinished(sched::CoreId core, const sched::StepRef& step, Nanos duration) override;
+  void OnRunEnded(sched::RunId run) override;
+
+  // The first error of the cost model.
+  const Status& status() const { return status_; }
+  // OK requests whose parts could not be told.
+  std::uint64_t missing() const { return missing_; }
+
+ private:
+  using Reading = telemetry::WaitClock::Reading;
+  struct NodeTrace {
+    sched::NodeId by;
+    std::uint32_t waiting = 0;  // shards that are ready and have not begun
+    Reading entered{};
+    // Of the shard that ended last:
+    Reading waited{};
+    Nanos executed{0};
+  };
+  // Along the chain of a frame's repetitions.
+  struct Chain {
+    Reading waited{};
+    Nanos executed{0};
+  };
+  struct RunTrace {
+    const sched::Run* run = nullptr;
+    std::vector<NodeTrace> nodes;
+    std::vector<Chain> chains;  // by frame
+    // How often a node is on the chain, by depth × node: a call's counts join its caller's only if
+    // the call itself is on the chain.
+    std::vector<std::uint64_t> counts;
+    std::optional<Instant> first_start;
+    Nanos core_time{0};
+    std::uint32_t members_told = 0;
+    // The run's own links of the chain d₁…d₇, computed once for all members.
+    std::optional<Nanos> at_batch, at_bucket, launches;
+  };
+  struct OnCore {
+    Reading waited{};
+    Nanos executed{0};
+  };
+
+  std::uint64_t* CountsAt(RunTrace& trace, std::uint32_t depth);
+  Nanos ChainSum(RunTrace& trace, const sched::CostTable& table);
+  Status FillRun(RunTrace& trace);
+  Status Explain(RunTrace& trace, const sched::Request& request, RequestRecord& record);
+
+  const device::Spec& device_;
+  OnOk on_ok_;
+  OnOther on_other_;
+  const sched::Env* env_ = nullptr;
+  telemetry::WaitClock clock_;
+  std::vector<RunTrace> traces_;  // by run slot
+  std::vector<OnCore> on_core_;
+  Status status_;
+  std::uint64_t missing_ = 0;
+};
+
+}  // namespace leeway::exec
+
+#endif  // LEEWAY_EXEC_ATTRIBUTOR_H_

@@ -1,0 +1,68 @@
+// What a simulation's figures are summed from, counted apart from the policy's own counters.
+//
+// Threading: one thread at a time.
+
+#ifndef LEEWAY_EXEC_LEDGER_H_
+#define LEEWAY_EXEC_LEDGER_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "exec/attributor.h"
+#include "exec/sim_record.h"
+#include "exec/simulated_world.h"
+#include "exec/work_meter.h"
+#include "leeway/simulate.h"
+#include "leeway/status.h"
+#include "sched/scheduler.h"
+#include "telemetry/length_recorder.h"
+#include "telemetry/snapshot.h"
+
+namespace leeway::exec {
+
+struct SimArrival;
+struct SimConfig;
+
+class Ledger {
+ public:
+  Ledger(const SimConfig& config, sched::Model& model);
+
+  // Counts an arrival and its work before it is submitted. The cost model's errors.
+  Status Submitted(const SimArrival& arrival);
+  void Ok(const RequestRecord& request);
+  void Other(const sched::Request& request, Outcome outcome);
+
+  std::uint64_t submitted() const { return submitted_; }
+
+  // kInternal if the policy's counters tell another story than these; the snapshot's own errors.
+  Result<std::shared_ptr<SimRecord>> Finish(const SimConfig& config,
+                                            const sched::Scheduler& scheduler,
+                                            const SimulatedWorld& world,
+                                            std::uint64_t attribution_missing);
+
+ private:
+  StreamSummary& stream(std::uint32_t index) { return record_->summary.streams[index]; }
+  Status FinishStreams(const sched::Scheduler& scheduler);
+  void FinishCores(const device::Spec& device, const SimulatedWorld& world);
+  void FinishTotals(const device::Spec& device, const SimulatedWorld& world);
+  Status TakeSnapshot(const SimConfig& config, const sched::Scheduler& scheduler,
+                      const SimulatedWorld& world, std::uint64_t attribution_missing);
+
+  const ServingOptions& serving_;
+  Attributor::OnOk on_ok_;
+  WorkMeter meter_;
+  std::shared_ptr<SimRecord> record_;
+  std::uint64_t submitted_ = 0;
+  Nanos useful_{0};
+  telemetry::ExponentialHistogram all_waits_;
+  std::vector<telemetry::ExponentialHistogram> waits_;  // by stream
+  std::vector<Nanos> in_service_;                       // by stream: Σ latency − queue wait
+  telemetry::LengthRecorder lengths_;
+  // By stream × dim of the plan that requests bind.
+  std::vector<std::vector<telemetry::LengthRecorder::Series>> series_;
+};
+
+}  // namespace leeway::exec
+
+#endif  // LEEWAY_EXEC_LEDGER_H_

@@ -1,0 +1,144 @@
+#include "exec/simulated_world.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace leeway::exec {
+
+using sched::CoreId;
+using sched::StepRef;
+
+SimulatedWorld::SimulatedWorld(const device::Spec& device, Sharing sharing, StepListener* listener)
+    : device_(device),
+      listener_(listener),
+      link_(sharing == Sharing::kShared ? device.dram_rate() : device::FluidLink::kUnshared,
+            device.core_count()),
+      cores_(device.core_count()),
+      phase_end_(device.core_count(), Instant::Max()),
+      use_(device.core_count()) {
+  for (std::size_t c = 0; c < cores_.size(); ++c) {
+    class_of_.push_back(device.ClassOf(static_cast<device::CoreIndex>(c)));
+  }
+}
+
+void SimulatedWorld::Launch(CoreId core, StepRef step) {
+  Core& state = cores_[core.value()];
+  state.launched.push_back(step);
+  // Behind another launch the step begins once that one has finished and been retired.
+  if (state.launched.size() == 1) Begin(core.value());
+}
+
+void SimulatedWorld::SetTimer(CoreId core, Instant due) { timers_.push({due, core.value()}); }
+
+void SimulatedWorld::Ended(sched::RunId run) {
+  if (listener_) listener_->OnRunEnded(run);
+}
+
+// A run's first steps, inside calls too, wait for the launch of the run itself.
+bool SimulatedWorld::FirstOfRun(const sched::Run& run, const StepRef& step) const {
+  const sched::RunGraph& graph = *run.graph;
+  std::uint32_t node = step.node.value();
+  while (true) {
+    const sched::Node& shape = graph.nodes()[node];
+    if (shape.predecessor_count > 0 || run.frames[shape.frame].round > 1) return false;
+    if (shape.frame == 0) return true;
+    node = graph.frames()[shape.frame].parent;
+  }
+}
+
+void SimulatedWorld::Begin(std::size_t c) {
+  Core& core = cores_[c];
+  const StepRef& step = core.launched.front();
+  const sched::Run& run = scheduler_->run(step.run);
+  core.cost = run.costs->cost(step.node, class_of_[c]);
+  if (FirstOfRun(run, step)) core.cost.launch += device_.run_launch;
+  core.began = now_;
+  core.phase = Phase::kHead;
+  phase_end_[c] = now_ + core.cost.launch + core.cost.fill;
+  if (listener_) listener_->OnStarted(CoreId(c), step);
+}
+
+void SimulatedWorld::EnterBody(std::size_t c) {
+  Core& core = cores_[c];
+  core.phase = Phase::kBody;
+  if (core.cost.body_bytes > 0) {
+    phase_end_[c] = Instant::Max();
+    link_.Start(now_, c, core.cost.body_bytes, core.cost.cap);
+  } else {
+    phase_end_[c] = now_ + core.cost.compute;
+  }
+}
+
+void SimulatedWorld::EnterTail(std::size_t c) {
+  cores_[c].phase = Phase::kTail;
+  phase_end_[c] = now_ + cores_[c].cost.drain;
+}
+
+void SimulatedWorld::Finish(std::size_t c) {
+  Core& core = cores_[c];
+  const StepRef step = core.launched.front();
+  core.launched.erase(core.launched.begin());
+  core.phase = Phase::kIdle;
+  phase_end_[c] = Instant::Max();
+  const Nanos duration = now_ - core.began;
+  use_[c].busy += duration;
+  ++use_[c].steps;
+  use_[c].dram_bytes += core.cost.dram_bytes;
+  use_[c].energy_pj += core.cost.energy_pj;
+  last_finish_ = now_;
+  if (listener_) listener_->OnFinished(CoreId(c), step, duration);
+  scheduler_->Complete(CoreId(c), step);
+  woken_.Add(CoreId(c));
+}
+
+Instant SimulatedWorld::next_event() {
+  Instant next = link_.next_end();
+  for (Instant end : phase_end_) next = std::min(next, end);
+  if (!timers_.empty()) next = std::min(next, timers_.top().first);
+  return next;
+}
+
+bool SimulatedWorld::FinishDue() {
+  bool any = false;
+  while (link_.next_end() <= now_) {
+    const std::size_t c = link_.next_slot();
+    link_.Stop(now_, c);
+    EnterTail(c);
+    any = true;
+  }
+  for (std::size_t c = 0; c < cores_.size(); ++c) {
+    if (phase_end_[c] > now_) continue;
+    any = true;
+    switch (cores_[c].phase) {
+      case Phase::kHead: EnterBody(c); break;
+      case Phase::kBody: EnterTail(c); break;
+      case Phase::kTail: Finish(c); break;
+      case Phase::kIdle: LEEWAY_CHECK(false);
+    }
+  }
+  return any;
+}
+
+void SimulatedWorld::AdvanceTo(Instant at) {
+  LEEWAY_CHECK(at >= now_);
+  now_ = at;
+  while (FinishDue()) {
+  }
+  while (!timers_.empty() && timers_.top().first <= now_) {
+    woken_.Add(CoreId(timers_.top().second));
+    timers_.pop();
+  }
+}
+
+void SimulatedWorld::PumpWoken() {
+  while (!woken_.empty()) {
+    const CoreId core = woken_.first();
+    woken_.Remove(core);
+    scheduler_->Pump(core);
+    Core& state = cores_[core.value()];
+    if (state.phase == Phase::kIdle && !state.launched.empty()) Begin(core.value());
+  }
+}
+
+}  // namespace leeway::exec

@@ -1,0 +1,103 @@
+// Virtual time: a device whose steps take as long as the cost model and the shared DRAM bandwidth say.
+//
+// The core of the simulator is a loop over instants: finish what is due, deliver arrivals, let the
+// policy act, go to the next instant. Everything is integer and in a fixed order, so that equal inputs
+// give equal results everywhere.
+//
+// Threading: one thread at a time.
+
+#ifndef LEEWAY_EXEC_SIMULATED_WORLD_H_
+#define LEEWAY_EXEC_SIMULATED_WORLD_H_
+
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "device/fluid_link.h"
+#include "device/spec.h"
+#include "leeway/time.h"
+#include "sched/env.h"
+#include "sched/scheduler.h"
+
+namespace leeway::exec {
+
+// When steps really begin and end on their cores, which at launch depth > 1 is not when they are
+// launched and retired.
+class StepListener {
+ public:
+  virtual ~StepListener() = default;
+  virtual void OnStarted(sched::CoreId core, const sched::StepRef& step) = 0;
+  virtual void OnFinished(sched::CoreId core, const sched::StepRef& step, Nanos duration) = 0;
+  virtual void OnRunEnded(sched::RunId run) = 0;
+};
+
+struct CoreUse {
+  Nanos busy{0};
+  std::uint64_t steps = 0;
+  std::int64_t dram_bytes = 0;
+  std::int64_t energy_pj = 0;
+};
+
+enum class Sharing { kShared, kUnlimited };
+
+class SimulatedWorld final : public sched::Env {
+ public:
+  // `device` and the listener (may be null) outlive the world.
+  SimulatedWorld(const device::Spec& device, Sharing sharing, StepListener* listener);
+
+  // Must be called once, before anything else.
+  void Attach(sched::Scheduler& scheduler) { scheduler_ = &scheduler; }
+
+  Instant Now() const override { return now_; }
+  void Launch(sched::CoreId core, sched::StepRef step) override;
+  void SetTimer(sched::CoreId core, Instant due) override;
+  void Wake(sched::CoreSet cores) override { woken_ = woken_ | cores; }
+  void Ended(sched::RunId run) override;
+
+  // When something next happens by itself; Instant::Max() if nothing will.
+  Instant next_event();
+  // Goes to `at`, which must not be past or beyond next_event(), and finishes what is due there.
+  void AdvanceTo(Instant at);
+  // Lets the policy act on every woken core until none is woken.
+  void PumpWoken();
+
+  const std::vector<CoreUse>& use() const { return use_; }
+  // The last instant at which a step finished.
+  Instant last_finish() const { return last_finish_; }
+
+ private:
+  enum class Phase : std::uint8_t { kIdle, kHead, kBody, kTail };
+  struct Core {
+    std::vector<sched::StepRef> launched;  // in order; the first is running unless idle
+    Phase phase = Phase::kIdle;
+    Instant began;
+    device::StepCost cost;
+  };
+
+  void Begin(std::size_t core);
+  void EnterBody(std::size_t core);
+  void EnterTail(std::size_t core);
+  void Finish(std::size_t core);
+  bool FirstOfRun(const sched::Run& run, const sched::StepRef& step) const;
+  bool FinishDue();
+
+  const device::Spec& device_;
+  StepListener* listener_;
+  sched::Scheduler* scheduler_ = nullptr;
+  Instant now_;
+  Instant last_finish_;
+  device::FluidLink link_;
+  std::vector<Core> cores_;
+  std::vector<std::size_t> class_of_;
+  std::vector<Instant> phase_end_;  // by core; Max while the link decides or idle
+  std::vector<CoreUse> use_;
+  sched::CoreSet woken_;
+  using Timer = std::pair<Instant, std::uint32_t>;
+  std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
+};
+
+}  // namespace leeway::exec
+
+#endif  // LEEWAY_EXEC_SIMULATED_WORLD_H_

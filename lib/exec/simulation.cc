@@ -1,0 +1,174 @@
+#include "exec/simulation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "device/plan_fit.h"
+#include "exec/ledger.h"
+#include "sched/model.h"
+#include "sched/scheduler.h"
+
+namespace leeway::exec {
+namespace {
+
+constexpr std::uint64_t kArrivalsPerProgress = 2048;
+
+Status CheckServing(const ServingOptions& serving) {
+  auto positive = [](const char* name, std::int64_t value) {
+    return value >= 1 ? Status()
+                      : base::InvalidArgument(absl::StrCat(name, " is ", value, "; at least 1"));
+  };
+  LEEWAY_RETURN_IF_ERROR(positive("max_batch_size", serving.batching.max_batch_size));
+  LEEWAY_RETURN_IF_ERROR(positive("ageing_interval in ns", serving.ageing_interval.count()));
+  if (serving.batching.max_queue_delay < Nanos{0} || serving.queue.max_queue_size < 0 ||
+      serving.queue.default_timeout < Nanos{0} || serving.max_concurrent_runs < 0) {
+    return base::InvalidArgument("a queue size, delay, timeout or run count is negative");
+  }
+  for (int size : serving.batching.preferred_batch_size) {
+    if (size >= 1 && size <= serving.batching.max_batch_size) continue;
+    return base::InvalidArgument(absl::StrCat("preferred_batch_size is ", size,
+                                              "; at least 1 and at most max_batch_size ",
+                                              serving.batching.max_batch_size));
+  }
+  if (!(serving.phi >= 1 && serving.phi <= 1000)) {
+    return base::InvalidArgument(absl::StrCat("phi is ", serving.phi, "; between 1 and 1000"));
+  }
+  if (serving.fallback == Fallback::kNearest) {
+    return base::Unimplemented("fallback NEAREST is not run: choose GENERIC or REJECT");
+  }
+  return Status();
+}
+
+sched::SchedulerOptions PolicyOptions(const ServingOptions& serving) {
+  sched::SchedulerOptions options;
+  options.batching.max_batch_size = static_cast<std::uint32_t>(serving.batching.max_batch_size);
+  for (int size : serving.batching.preferred_batch_size) {
+    options.batching.preferred_batch_size.push_back(static_cast<std::uint32_t>(size));
+  }
+  std::sort(options.batching.preferred_batch_size.begin(),
+            options.batching.preferred_batch_size.end());
+  options.batching.max_queue_delay = serving.batching.max_queue_delay;
+  options.batching.formation =
+      serving.batching.formation == BatchingOptions::Formation::kFirstCome
+          ? sched::BatchPolicy::Formation::kFirstCome
+          : sched::BatchPolicy::Formation::kByBucket;
+  options.max_concurrent_runs = static_cast<std::uint32_t>(serving.max_concurrent_runs);
+  options.ageing_interval = serving.ageing_interval;
+  options.fallback = serving.fallback == Fallback::kReject ? sched::FallbackKind::kReject
+                                                           : sched::FallbackKind::kGeneric;
+  return options;
+}
+
+Status CheckFit(const SimConfig& config) {
+  const int runs = config.serving.max_concurrent_runs > 0
+                       ? config.serving.max_concurrent_runs
+                       : static_cast<int>(config.device->core_count());
+  for (const Finding& finding : device::CheckFit(*config.plan, *config.device, runs)) {
+    if (finding.severity != Severity::kError) continue;
+    return base::FailedPrecondition(absl::StrCat(finding.path, ": ", finding.message));
+  }
+  return Status();
+}
+
+constexpr Instant kNever = Instant::Max();
+
+sched::StreamSpec SpecOf(const SimStream& stream, const ServingOptions& serving,
+                         sched::Model& model) {
+  sched::StreamSpec spec;
+  spec.name = stream.name;
+  spec.priority = stream.priority;
+  spec.max_queue_size = static_cast<std::uint32_t>(serving.queue.max_queue_size);
+  spec.timeout = serving.queue.default_timeout;
+  spec.timeout_action = serving.queue.timeout_action == TimeoutAction::kDelay
+                            ? sched::TimeoutAction::kDelay
+                            : sched::TimeoutAction::kReject;
+  spec.model = &model;
+  return spec;
+}
+
+// One simulation: the policy, the world it runs in, and who watches them.
+class Simulation {
+ public:
+  Simulation(const SimConfig& config, const sched::DomainTable& domains, sched::Model& model)
+      : config_(config),
+        ledger_(config, model),
+        attributor_(
+            *config.device, domains,
+            [this](const RequestRecord& request) { ledger_.Ok(request); },
+            [this](const sched::Request& request, Outcome outcome) {
+              ledger_.Other(request, outcome);
+            }),
+        world_(*config.device, config.sharing, &attributor_),
+        scheduler_(world_, *config.device, domains, PolicyOptions(config.serving), &attributor_) {
+    world_.Attach(scheduler_);
+    attributor_.Attach(world_);
+  }
+
+  Status Run(sched::Model& model, const NextArrival& next);
+  Result<std::shared_ptr<SimRecord>> Finish() {
+    return ledger_.Finish(config_, scheduler_, world_, attributor_.missing());
+  }
+
+ private:
+  Status Submit(const SimArrival& arrival) {
+    LEEWAY_RETURN_IF_ERROR(ledger_.Submitted(arrival));
+    // A refusal has been counted; it is not an error of the simulation.
+    (void)scheduler_.Submit(sched::StreamId(arrival.stream), arrival.dims, arrival.timeout,
+                            ledger_.submitted());
+    return Status();
+  }
+
+  Status Report() {
+    if (!config_.progress) return Status();
+    const Progress progress{ledger_.submitted(), scheduler_.counters().steps, world_.Now()};
+    if (config_.progress(progress)) return Status();
+    return Status(StatusCode::kCancelled, "the simulation was cancelled");
+  }
+
+  const SimConfig& config_;
+  Ledger ledger_;
+  Attributor attributor_;
+  SimulatedWorld world_;
+  sched::Scheduler scheduler_;
+};
+
+Status Simulation::Run(sched::Model& model, const NextArrival& next) {
+  for (const SimStream& stream : config_.streams) {
+    LEEWAY_RETURN_IF_ERROR(
+        scheduler_.OpenStream(SpecOf(stream, config_.serving, model)).status());
+  }
+  LEEWAY_ASSIGN_OR_RETURN(std::optional<SimArrival> arrival, next());
+  while (true) {
+    const Instant at = std::min(world_.next_event(), arrival ? arrival->at : kNever);
+    if (at == kNever) break;
+    world_.AdvanceTo(at);
+    while (arrival && arrival->at <= at) {
+      LEEWAY_RETURN_IF_ERROR(Submit(*arrival));
+      if (ledger_.submitted() % kArrivalsPerProgress == 0) LEEWAY_RETURN_IF_ERROR(Report());
+      LEEWAY_ASSIGN_OR_RETURN(arrival, next());
+    }
+    world_.PumpWoken();
+    LEEWAY_RETURN_IF_ERROR(scheduler_.status());
+    LEEWAY_RETURN_IF_ERROR(attributor_.status());
+  }
+  if (scheduler_.idle()) return Status();
+  return Status(StatusCode::kInternal, "the simulation stalled with requests in flight");
+}
+
+}  // namespace
+
+Result<std::shared_ptr<SimRecord>> RunSimulation(const SimConfig& config, const NextArrival& next) {
+  LEEWAY_RETURN_IF_ERROR(CheckServing(config.serving));
+  LEEWAY_RETURN_IF_ERROR(CheckFit(config));
+  sched::DomainTable domains;
+  LEEWAY_ASSIGN_OR_RETURN(std::unique_ptr<sched::Model> model,
+                          sched::Model::Create(config.plan, config.device, config.entry,
+                                               config.serving.phi, domains));
+  Simulation simulation(config, domains, *model);
+  LEEWAY_RETURN_IF_ERROR(simulation.Run(*model, next));
+  return simulation.Finish();
+}
+
+}  // namespace leeway::exec

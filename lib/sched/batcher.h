@@ -1,0 +1,101 @@
+// Forms batches: one sub-queue per (stream, binding), so that a batch never mixes variants.
+//
+// A sub-queue is due when a maximum or preferred batch is there or its oldest member has waited
+// max_queue_delay. Of the due, the smallest slot goes first, then the oldest.
+//
+// Threading: one thread at a time.
+
+#ifndef LEEWAY_SCHED_BATCHER_H_
+#define LEEWAY_SCHED_BATCHER_H_
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
+#include "leeway/status.h"
+#include "leeway/time.h"
+#include "sched/request.h"
+
+namespace leeway::sched {
+
+struct BatchPolicy {
+  std::uint32_t max_batch_size = 8;
+  std::vector<std::uint32_t> preferred_batch_size;  // rising
+  Nanos max_queue_delay{0};
+  enum class Formation { kByBucket, kFirstCome } formation = Formation::kByBucket;
+};
+
+struct Batch {
+  std::vector<Request> members;  // in order of arrival
+  GraphId graph;
+  DimValues dims;  // the members' combined actual dims
+};
+
+class Batcher {
+ public:
+  Batcher(const BatchPolicy& policy, const std::vector<StreamSpec>& streams);
+
+  // Takes a request in. By bucket, its graph is bound already.
+  void Add(Request request);
+
+  // Goes to `now`: sub-queues whose delay is over become due. Takes out the requests whose time ran
+  // out, in order of expiry; those of a DELAY stream stay and go behind the others of their sub-queue.
+  std::vector<Request> Advance(Instant now);
+
+  // Closes the next batch that is due at the time of the last Advance or Add, or returns nothing if
+  // none is. The status is the cost model's.
+  Result<std::optional<Batch>> Close();
+
+  // Takes a waiting request out, if it is here.
+  std::optional<Request> Remove(RequestId id);
+
+  // When Advance next has something to do; Max if never.
+  Instant next_timer() const;
+
+  std::size_t waiting(StreamId stream) const {
+    return stream.value() < waiting_.size() ? waiting_[stream.value()] : 0;
+  }
+  std::size_t waiting() const { return where_.size(); }
+
+ private:
+  // EQUAL dims are part of a binding.
+  using Binding = std::tuple<StreamId, GraphId, DimValues>;
+  struct SubQueue {
+    Binding binding;
+    std::deque<Request> fresh, delayed;
+    std::uint32_t max_batch = 1;
+    const Request& head() const { return fresh.empty() ? delayed.front() : fresh.front(); }
+    std::size_t size() const { return fresh.size() + delayed.size(); }
+  };
+  // Order among the due.
+  using Rank = std::tuple<std::uint64_t, RequestId, std::uint32_t>;
+
+  std::uint32_t QueueOf(const Request& request);
+  bool Full(const SubQueue& queue) const;
+  void Index(std::uint32_t queue);
+  void Unindex(std::uint32_t queue);
+  std::size_t BatchLimit(const SubQueue& queue) const;
+  Result<Batch> Form(SubQueue& queue, std::size_t limit);
+  Status BindFirstCome(SubQueue& queue, Batch& batch);
+  std::vector<Request> Expire(Instant now);
+  void Forget(const Request& request);
+
+  BatchPolicy policy_;
+  const std::vector<StreamSpec>& streams_;
+  std::vector<SubQueue> queues_;
+  absl::btree_map<Binding, std::uint32_t> index_;
+  absl::btree_set<Rank> due_;                                   // of them, the due ones
+  absl::btree_set<std::pair<Instant, std::uint32_t>> ripening_;  // the others, by when they are due
+  absl::btree_map<std::pair<Instant, RequestId>, std::uint32_t> expiring_;
+  absl::btree_map<RequestId, std::uint32_t> where_;
+  std::vector<std::size_t> waiting_;
+  Instant now_;
+};
+
+}  // namespace leeway::sched
+
+#endif  // LEEWAY_SCHED_BATCHER_H_

@@ -1,0 +1,191 @@
+// One core: its completions, and what it takes next.
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "sched/scheduler.h"
+
+namespace leeway::sched {
+
+void Scheduler::Complete(CoreId core, StepRef step, StepOutcome outcome) {
+  absl::MutexLock lock(&inbox_mutex_);
+  inbox_[core.value()].push_back({step, outcome});
+}
+
+void Scheduler::Pump(CoreId core) {
+  std::vector<Completion> completions;
+  {
+    absl::MutexLock lock(&inbox_mutex_);
+    completions.swap(inbox_[core.value()]);
+  }
+  for (const Completion& completion : completions) Retire(core, completion);
+  if (batch_timer_ <= env_.Now()) {
+    batch_timer_ = Instant::Max();
+    CloseBatches();
+  }
+  Core& self = cores_[core.value()];
+  while (self.in_flight.size() < self.launch_depth) {
+    const std::optional<StepRef> step = TakeBest(core);
+    if (!step) return;
+    LaunchStep(core, *step);
+  }
+}
+
+void Scheduler::Retire(CoreId core, const Completion& completion) {
+  std::vector<StepRef>& in_flight = cores_[core.value()].in_flight;
+  const StepRef& step = completion.step;
+  // Late, doubled, or from an earlier tenant of the run: not in flight here.
+  const auto found = std::find(in_flight.begin(), in_flight.end(), step);
+  if (found == in_flight.end()) {
+    ++counters_.stray_completions;
+    return;
+  }
+  in_flight.erase(found);
+  if (in_flight.empty()) idle_.Add(core);
+  if (observer_) observer_->OnRetired(core, step);
+  Run& run = runs_[step.run];
+  --run.steps_in_flight;
+  if (completion.outcome == StepOutcome::kFailed) run.state = Run::State::kFailed;
+  if (run.state == Run::State::kFailed) {
+    if (run.steps_in_flight == 0) EndRun(step.run, Outcome::kFailed);
+    return;
+  }
+  if (--run.nodes[step.node.value()].shards_left > 0) return;
+  Cascade cascade{step.run, core, {step.node}, false};
+  Follow(cascade);
+}
+
+bool Scheduler::MayTake(CoreId thief, CoreId from, const LaneId& lane) const {
+  if (lane.affinity == Affinity::kNone || from == thief) return true;
+  // A planned core that is idle has been woken for the step and takes it in the same instant; a busy
+  // one would start it later than the thief, for whom nothing has to be moved: tensors are in DRAM.
+  return !idle_.Contains(from);
+}
+
+std::optional<Scheduler::Choice> Scheduler::BestChoice(CoreId core) const {
+  std::optional<Choice> best;
+  const bool extra = !cores_[core.value()].in_flight.empty();
+  for (std::size_t i = 0; i < cores_.size(); ++i) {
+    const CoreId queue((core.value() + i) % cores_.size());
+    const ReadyQueue& ready = cores_[queue.value()].ready;
+    if (ready.size() == 0) continue;
+    for (std::size_t d = 0; d < domains_.size(); ++d) {
+      const CoreSet& allowed = domains_[DomainId(d)].allowed;
+      if (!allowed.Contains(core)) continue;
+      // Nothing is queued behind a running step while another core could start it now.
+      if (extra && !(allowed & idle_).empty()) continue;
+      for (Affinity affinity : {Affinity::kNone, Affinity::kPlanned}) {
+        const LaneId lane{DomainId(d), affinity};
+        const Key key = ready.best(lane);
+        // Ties stay at home: a steal must buy urgency or criticality, not only balance.
+        if (!key.valid() || (best && key >= best->key) || !MayTake(core, queue, lane)) continue;
+        best = Choice{queue, lane, key};
+      }
+    }
+  }
+  return best;
+}
+
+std::optional<StepRef> Scheduler::Take(CoreId core, const Choice& choice) {
+  Core& from = cores_[choice.queue.value()];
+  if (choice.queue == core) {
+    const StepRef step = from.ready.Pop(choice.lane);
+    return runs_.Live(step) ? std::optional(step) : std::nullopt;
+  }
+  // A step with a planned core moves alone; others move by half a class, to save coming back.
+  std::vector<StepRef> taken;
+  if (choice.lane.affinity == Affinity::kPlanned) {
+    taken.push_back(from.ready.Pop(choice.lane));
+  } else {
+    taken = from.ready.PopHalf(choice.lane);
+  }
+  ++counters_.steals;
+  for (std::size_t i = 1; i < taken.size(); ++i) {
+    cores_[core.value()].ready.Push(choice.lane, choice.key, taken[i]);
+  }
+  return runs_.Live(taken.front()) ? std::optional(taken.front()) : std::nullopt;
+}
+
+std::optional<StepRef> Scheduler::TakeBest(CoreId core) {
+  while (true) {
+    const std::optional<Choice> choice = BestChoice(core);
+    if (!cores_[core.value()].chained.empty()) {
+      if (auto chained = TakeChained(core, choice ? choice->key : Key{})) return chained;
+    }
+    if (!choice) return std::nullopt;
+    // Steps of a run that has failed since are dropped on the way.
+    if (std::optional<StepRef> step = Take(core, *choice)) return step;
+  }
+}
+
+bool Scheduler::ChainsOn(const Run& run, NodeId node, CoreId core) const {
+  const Node& shape = run.graph->nodes()[node.value()];
+  const NodeState& state = run.nodes[node.value()];
+  if (shape.call != nullptr || state.released_early || state.predecessors_left == 0 ||
+      run.costs->shards[node.value()] != 1 || !domains_[shape.domain].allowed.Contains(core)) {
+    return false;
+  }
+  if (shape.mode == plan::PlacementMode::kPreferred && HomeOf(shape, 0, core) != core) return false;
+  for (std::uint32_t p : run.graph->predecessors(shape)) {
+    const NodeState& predecessor = run.nodes[p];
+    if (run.graph->nodes()[p].call != nullptr || predecessor.shards_unlaunched > 0) return false;
+    if (predecessor.shards_left > 0 && predecessor.core != core) return false;
+  }
+  return true;
+}
+
+void Scheduler::OfferChained(CoreId core, const StepRef& launched) {
+  const Run& run = runs_[launched.run];
+  for (std::uint32_t s : run.graph->successors(run.graph->nodes()[launched.node.value()])) {
+    if (!ChainsOn(run, NodeId(s), core)) continue;
+    StepRef step = launched;
+    step.node = NodeId(s);
+    step.shard = 0;
+    cores_[core.value()].chained.push_back(step);
+  }
+}
+
+std::optional<StepRef> Scheduler::TakeChained(CoreId core, Key limit) {
+  std::vector<StepRef>& chained = cores_[core.value()].chained;
+  auto stale = [&](const StepRef& step) {
+    const Run* run = runs_.Live(step);
+    return run == nullptr ||
+           run->frames[run->graph->nodes()[step.node.value()].frame].round != step.round ||
+           !ChainsOn(*run, step.node, core);
+  };
+  chained.erase(std::remove_if(chained.begin(), chained.end(), stale), chained.end());
+  auto key_of = [&](const StepRef& step) {
+    const Run& run = runs_[step.run];
+    return Key::Of(run.slot, run.graph->nodes()[step.node.value()].criticality);
+  };
+  const auto best = std::min_element(
+      chained.begin(), chained.end(),
+      [&](const StepRef& a, const StepRef& b) { return key_of(a) < key_of(b); });
+  if (best == chained.end() || key_of(*best) > limit) return std::nullopt;
+  const StepRef step = *best;
+  chained.erase(best);
+  runs_[step.run].nodes[step.node.value()].released_early = true;
+  return step;
+}
+
+void Scheduler::LaunchStep(CoreId core, const StepRef& step) {
+  Core& self = cores_[core.value()];
+  Run& run = runs_[step.run];
+  NodeState& node = run.nodes[step.node.value()];
+  node.core = node.shards_unlaunched == run.costs->shards[step.node.value()] || node.core == core
+                  ? core
+                  : CoreId::None();
+  --node.shards_unlaunched;
+  ++run.steps_in_flight;
+  ++counters_.steps;
+  self.in_flight.push_back(step);
+  idle_.Remove(core);
+  if (self.launch_depth > 1 && node.shards_unlaunched == 0) OfferChained(core, step);
+  if (observer_) observer_->OnLaunch(core, step);
+  env_.Launch(core, step);
+  // The core has just become busy: what is planned here may now start sooner elsewhere.
+  if (self.ready.planned() > 0) env_.Wake(idle_);
+}
+
+}  // namespace leeway::sched

@@ -1,0 +1,160 @@
+#include "sched/cost_table.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/math.h"
+#include "base/status_macros.h"
+
+namespace leeway::sched {
+namespace {
+
+using device::StepCost;
+
+// A group of opaque operators has no work to model: its profile is its cost.
+std::optional<StepCost> OpaqueCost(const Node& node, std::span<const std::int64_t> dims,
+                                   Nanos launch) {
+  if (node.group == nullptr || node.group->work) return std::nullopt;
+  for (plan::Index op : node.group->ops) {
+    if (!std::holds_alternative<std::monostate>(node.entry->operators[op].work)) return std::nullopt;
+  }
+  const std::optional<device::Prediction> planned = device::PlannedTime(*node.group, dims);
+  if (!planned) return std::nullopt;
+  StepCost cost;
+  cost.launch = launch;
+  cost.compute = std::max(Nanos{0}, planned->time - launch);
+  return cost;
+}
+
+Result<StepCost> NodeCost(const plan::Body& plan, const device::Spec& device, const Node& node,
+                          std::span<const std::int64_t> dims, std::int64_t shards,
+                          const device::CoreClass& core) {
+  if (const auto opaque = OpaqueCost(node, dims, device.step_launch)) return *opaque;
+  if (node.group != nullptr) {
+    return device::GroupCost(plan, *node.entry, *node.group, dims, shards, core, device);
+  }
+  return device::OperatorCost(plan, *node.entry, *node.op, dims, shards, core, device);
+}
+
+// Longest paths of the frames, callees first, by the time `of` a node.
+template <typename Of>
+Nanos LongestPath(const RunGraph& graph, const std::vector<std::int64_t>& times, Of of) {
+  std::vector<Nanos> end(graph.nodes().size()), length(graph.frames().size());
+  for (std::size_t f = graph.frames().size(); f-- > 0;) {
+    const Frame& frame = graph.frames()[f];
+    for (std::uint32_t n = frame.first; n < frame.first + frame.count; ++n) {
+      const Node& node = graph.nodes()[n];
+      Nanos start{0};
+      for (std::uint32_t p : graph.predecessors(node)) start = std::max(start, end[p]);
+      const Nanos own = node.call ? times[node.callee] * length[node.callee] : of(n);
+      end[n] = start + own;
+      length[f] = std::max(length[f], end[n]);
+    }
+  }
+  return length.empty() ? Nanos{0} : length[0];
+}
+
+// How often each frame runs in one run: the product of the repetitions around it.
+std::vector<std::int64_t> Multiplicities(const RunGraph& graph,
+                                         const std::vector<std::int64_t>& times) {
+  std::vector<std::int64_t> result(graph.frames().size(), 1);
+  for (std::size_t f = 1; f < graph.frames().size(); ++f) {
+    result[f] = times[f] * result[graph.nodes()[graph.frames()[f].parent].frame];
+  }
+  return result;
+}
+
+void Summarise(CostTable& table, const RunGraph& graph, const device::Spec& device) {
+  const std::vector<std::int64_t> multiplicity = Multiplicities(graph, table.times);
+  table.core_time = Nanos{0};
+  table.steps = 0;
+  for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    if (node.call) continue;
+    const std::int64_t launches = multiplicity[node.frame] * table.shards[n];
+    table.core_time += launches * (table.alone[n] + device.step_launch);
+    table.steps += static_cast<std::uint64_t>(launches);
+  }
+  table.critical_path =
+      LongestPath(graph, table.times, [&](std::uint32_t n) { return table.alone[n]; });
+  table.predicted_path =
+      LongestPath(graph, table.times, [&](std::uint32_t n) { return table.predicted[n]; });
+}
+
+Status FillNode(const plan::Body& plan, const device::Spec& device, const DomainTable& domains,
+                const RunGraph& graph, std::uint32_t n, CostTable& table) {
+  const Node& node = graph.nodes()[n];
+  const std::int64_t shards = node.shards ? (*node.shards)(table.dims) : 1;
+  table.shards[n] = static_cast<std::uint32_t>(shards);
+  const CoreSet& allowed = domains[node.domain].allowed;
+  bool first = true;
+  for (std::size_t c = 0; c < device.classes.size(); ++c) {
+    const device::CoreClass& core_class = device.classes[c];
+    bool used = false;
+    for (std::uint32_t i = 0; i < core_class.count && !used; ++i) {
+      used = allowed.Contains(CoreId(core_class.first_core + i));
+    }
+    if (!used) continue;
+    LEEWAY_ASSIGN_OR_RETURN(StepCost cost,
+                            NodeCost(plan, device, node, table.dims, shards, core_class));
+    table.costs[n * table.classes + c] = cost;
+    if (!first) continue;
+    first = false;
+    table.alone[n] = cost.Alone(device.dram_rate());
+    const auto planned = node.group ? device::PlannedTime(*node.group, table.dims) : std::nullopt;
+    table.predicted[n] = planned ? planned->time : cost.launch + table.alone[n];
+  }
+  return Status();
+}
+
+}  // namespace
+
+Result<CostTable> MakeCostTable(const plan::Body& plan, const device::Spec& device,
+                                const DomainTable& domains, const RunGraph& graph,
+                                std::span<const std::int64_t> dims) {
+  CostTable table;
+  table.dims.assign(dims.begin(), dims.end());
+  table.classes = device.classes.size();
+  table.costs.resize(graph.nodes().size() * table.classes);
+  table.shards.resize(graph.nodes().size(), 1);
+  table.alone.resize(graph.nodes().size());
+  table.predicted.resize(graph.nodes().size());
+  table.times.resize(graph.frames().size(), 1);
+  for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    if (node.call) {
+      table.times[node.callee] = node.call->times(table.dims);
+    } else {
+      LEEWAY_RETURN_IF_ERROR(FillNode(plan, device, domains, graph, n, table));
+    }
+  }
+  Summarise(table, graph, device);
+  return table;
+}
+
+void Stretch(CostTable& table, Nanos floor, const RunGraph& graph, const device::Spec& device) {
+  if (table.core_time >= floor) return;
+  const Nanos launches = static_cast<std::int64_t>(table.steps) * device.step_launch;
+  const std::int64_t from = (table.core_time - launches).count();
+  const std::int64_t to = (floor - launches).count();
+  if (from <= 0 || to <= from) return;
+  auto scale = [&](std::int64_t value) { return base::MulDivCeil(value, to, from); };
+  for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
+    if (graph.nodes()[n].call) continue;
+    for (std::size_t c = 0; c < table.classes; ++c) {
+      StepCost& cost = table.costs[n * table.classes + c];
+      cost.fill = Nanos{scale(cost.fill.count())};
+      cost.compute = Nanos{scale(cost.compute.count())};
+      cost.drain = Nanos{scale(cost.drain.count())};
+      // More bytes at the same cap: the body takes longer whoever shares the bandwidth.
+      cost.body_bytes = scale(cost.body_bytes);
+    }
+    // The first filled class of the node is the one `alone` was read from.
+    const Nanos before = table.alone[n];
+    table.alone[n] = Nanos{scale(before.count())};
+    table.predicted[n] += table.alone[n] - before;
+  }
+  Summarise(table, graph, device);
+}
+
+}  // namespace leeway::sched

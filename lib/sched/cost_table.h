@@ -1,0 +1,77 @@
+// What the steps of a run graph cost at bound dims, and what the run costs as a whole.
+//
+// Threading: a CostTable is immutable. A CostCache belongs to one thread at a time.
+
+#ifndef LEEWAY_SCHED_COST_TABLE_H_
+#define LEEWAY_SCHED_COST_TABLE_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "device/spec.h"
+#include "device/step_cost.h"
+#include "leeway/status.h"
+#include "sched/run_graph.h"
+
+namespace leeway::sched {
+
+// Values by the plan's dim index.
+using DimValues = absl::InlinedVector<std::int64_t, 6>;
+
+struct CostTable {
+  DimValues dims;
+  // By node × the device's classes; only classes that the node's domain allows are filled.
+  std::vector<device::StepCost> costs;
+  std::size_t classes = 1;
+  std::vector<std::uint32_t> shards;  // by node
+  std::vector<std::int64_t> times;    // repetitions by frame
+  std::vector<Nanos> predicted;       // by node: the plan's word, else the model's, launch included
+  std::vector<Nanos> alone;           // by node: one shard alone on its first allowed class, no launch
+  // Longest path, every step alone, no launches. The plan's prediction of the same, launches in.
+  Nanos critical_path{0};
+  Nanos predicted_path{0};
+  // Σ over steps and shards of core time alone, step launches included, the run's excluded.
+  Nanos core_time{0};
+  std::uint64_t steps = 0;
+
+  const device::StepCost& cost(NodeId node, std::size_t core_class) const {
+    return costs[node.value() * classes + core_class];
+  }
+};
+
+// Computes a table. `stretch` ≥ 1 lengthens every step, as the fallback's φ does.
+// kResourceExhausted or kOutOfRange from the cost model.
+Result<CostTable> MakeCostTable(const plan::Body& plan, const device::Spec& device,
+                                const DomainTable& domains, const RunGraph& graph,
+                                std::span<const std::int64_t> dims);
+
+// Lengthens every step so that core_time is at least `floor`.
+void Stretch(CostTable& table, Nanos floor, const RunGraph& graph, const device::Spec& device);
+
+// Tables of one graph by dims. Bounded: when full it starts again, which changes no result.
+class CostCache {
+ public:
+  static constexpr std::size_t kMaxTables = 16384;
+
+  std::shared_ptr<const CostTable> Find(const DimValues& dims) const {
+    const auto it = tables_.find(dims);
+    return it == tables_.end() ? nullptr : it->second;
+  }
+  std::shared_ptr<const CostTable> Add(CostTable table) {
+    if (tables_.size() >= kMaxTables) tables_.clear();
+    auto shared = std::make_shared<const CostTable>(std::move(table));
+    tables_[shared->dims] = shared;
+    return shared;
+  }
+
+ private:
+  absl::flat_hash_map<DimValues, std::shared_ptr<const CostTable>> tables_;
+};
+
+}  // namespace leeway::sched
+
+#endif  // LEEWAY_SCHED_COST_TABLE_H_

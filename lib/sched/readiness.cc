@@ -1,0 +1,118 @@
+// Which steps become ready, and where they are queued.
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "sched/scheduler.h"
+
+namespace leeway::sched {
+
+void Scheduler::StartFrame(Cascade& cascade, std::uint32_t frame) {
+  Run& run = runs_[cascade.run];
+  const std::int64_t times = run.costs->times[frame];
+  if (times <= 0 || run.graph->frames()[frame].count == 0) {
+    if (frame == 0) {
+      cascade.run_over = true;
+    } else {
+      cascade.ended.push_back(NodeId(run.graph->frames()[frame].parent));
+    }
+    return;
+  }
+  run.frames[frame].rounds_left = times;
+  StartRound(cascade, frame);
+}
+
+void Scheduler::StartRound(Cascade& cascade, std::uint32_t frame) {
+  Run& run = runs_[cascade.run];
+  const Frame& shape = run.graph->frames()[frame];
+  FrameState& state = run.frames[frame];
+  --state.rounds_left;
+  ++state.round;
+  state.nodes_left = shape.count;
+  for (std::uint32_t n = shape.first; n < shape.first + shape.count; ++n) {
+    run.nodes[n] = NodeState();
+    run.nodes[n].predecessors_left = run.graph->nodes()[n].predecessor_count;
+    run.nodes[n].shards_left = run.costs->shards[n];
+    run.nodes[n].shards_unlaunched = run.costs->shards[n];
+  }
+  for (std::uint32_t n = shape.first; n < shape.first + shape.count; ++n) {
+    if (run.graph->nodes()[n].predecessor_count == 0) Release(cascade, NodeId(n), NodeId::None());
+  }
+}
+
+void Scheduler::Release(Cascade& cascade, NodeId node, NodeId by) {
+  Run& run = runs_[cascade.run];
+  if (observer_) observer_->OnReady(cascade.run, run, node, by);
+  if (run.nodes[node.value()].released_early) return;
+  const Node& shape = run.graph->nodes()[node.value()];
+  if (shape.call != nullptr) return StartFrame(cascade, shape.callee);
+  PushShards(cascade, node);
+}
+
+void Scheduler::PushShards(const Cascade& cascade, NodeId node) {
+  const Run& run = runs_[cascade.run];
+  const Node& shape = run.graph->nodes()[node.value()];
+  const Key key = Key::Of(run.slot, shape.criticality);
+  const LaneId lane{shape.domain, shape.mode == plan::PlacementMode::kPreferred ? Affinity::kPlanned
+                                                                                : Affinity::kNone};
+  StepRef step;
+  step.run = cascade.run;
+  step.node = node;
+  step.generation = run.generation;
+  step.round = run.frames[shape.frame].round;
+  for (step.shard = 0; step.shard < run.costs->shards[node.value()]; ++step.shard) {
+    const CoreId home = HomeOf(shape, step.shard, cascade.near);
+    cores_[home.value()].ready.Push(lane, key, step);
+  }
+  env_.Wake(domains_[shape.domain].allowed & idle_);
+}
+
+CoreId Scheduler::HomeOf(const Node& node, std::uint32_t shard, CoreId near) const {
+  if (!node.planned.empty()) return node.planned[shard % node.planned.size()];
+  const CoreSet& allowed = domains_[node.domain].allowed;
+  // The first shard stays where its input was made; the others would only have to be stolen.
+  if (shard == 0 && near.valid() && allowed.Contains(near)) return near;
+  CoreId home;
+  std::size_t least = 0;
+  allowed.ForEach([&](CoreId core) {
+    const Core& state = cores_[core.value()];
+    const std::size_t load = state.ready.size() + state.in_flight.size();
+    if (home.valid() && load >= least) return;
+    home = core;
+    least = load;
+  });
+  LEEWAY_CHECK(home.valid());
+  return home;
+}
+
+void Scheduler::Follow(Cascade& cascade) {
+  while (!cascade.ended.empty()) {
+    const NodeId node = cascade.ended.back();
+    cascade.ended.pop_back();
+    TellSuccessors(cascade, node);
+    Run& run = runs_[cascade.run];
+    const std::uint32_t frame = run.graph->nodes()[node.value()].frame;
+    if (--run.frames[frame].nodes_left == 0) EndRound(cascade, frame, node);
+  }
+  if (cascade.run_over) EndRun(cascade.run, Outcome::kOk);
+}
+
+void Scheduler::TellSuccessors(Cascade& cascade, NodeId node) {
+  Run& run = runs_[cascade.run];
+  for (std::uint32_t s : run.graph->successors(run.graph->nodes()[node.value()])) {
+    if (--run.nodes[s].predecessors_left == 0) Release(cascade, NodeId(s), node);
+  }
+}
+
+void Scheduler::EndRound(Cascade& cascade, std::uint32_t frame, NodeId last) {
+  Run& run = runs_[cascade.run];
+  if (observer_) observer_->OnRoundEnded(cascade.run, run, frame, last);
+  if (run.frames[frame].rounds_left > 0) return StartRound(cascade, frame);
+  if (frame == 0) {
+    cascade.run_over = true;
+  } else {
+    cascade.ended.push_back(NodeId(run.graph->frames()[frame].parent));
+  }
+}
+
+}  // namespace leeway::sched

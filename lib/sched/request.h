@@ -1,0 +1,51 @@
+// A request as the policy knows it, from submit to its one end.
+
+#ifndef LEEWAY_SCHED_REQUEST_H_
+#define LEEWAY_SCHED_REQUEST_H_
+
+#include <cstdint>
+#include <string>
+
+#include "leeway/time.h"
+#include "leeway/types.h"
+#include "sched/cost_table.h"
+#include "sched/model.h"
+
+namespace leeway::sched {
+
+using StreamId = base::Id<struct StreamTag>;
+
+// Rises with every submit.
+using RequestId = std::uint64_t;
+
+struct Request {
+  RequestId id = 0;
+  StreamId stream;
+  Instant admitted;
+  // Urgency, fixed at admission: smaller first.
+  std::uint64_t slot = 0;
+  DimValues dims;  // Model::Alone of what was submitted
+  GraphId graph;   // bound on arrival; none while formation is first-come
+  Instant expires = Instant::Max();  // until batched
+  std::uint64_t user = 0;
+  enum class State : std::uint8_t { kLive, kCancelled } state = State::kLive;
+};
+
+enum class TimeoutAction { kReject, kDelay };
+enum class FallbackKind { kGeneric, kReject };
+
+struct StreamSpec {
+  std::string name;
+  Priority priority{1};
+  // Requests that may wait unbatched; one more is rejected. 0: no bound.
+  std::uint32_t max_queue_size = 0;
+  // How long a request may wait unbatched; 0: for ever.
+  Nanos timeout{0};
+  TimeoutAction timeout_action = TimeoutAction::kReject;
+  // Not owned; outlives the scheduler.
+  Model* model = nullptr;
+};
+
+}  // namespace leeway::sched
+
+#endif  // LEEWAY_SCHED_REQUEST_H_

@@ -1,0 +1,207 @@
+// Admission and the life of runs.
+
+#include "sched/scheduler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/status_macros.h"
+
+namespace leeway::sched {
+
+namespace {
+// A slot at most this far behind the oldest live one: urgency fits one 64-bit word of occupancy.
+constexpr std::uint64_t kSlotWindow = 63;
+}  // namespace
+
+Scheduler::Scheduler(Env& env, const device::Spec& device, const DomainTable& domains,
+                     const SchedulerOptions& options, Observer* observer)
+    : env_(env),
+      device_(device),
+      domains_(domains),
+      options_(options),
+      observer_(observer),
+      batcher_(options.batching, streams_),
+      cores_(device.core_count()),
+      inbox_(device.core_count()) {
+  if (options_.max_concurrent_runs == 0) {
+    options_.max_concurrent_runs = static_cast<std::uint32_t>(device.core_count());
+  }
+  for (std::size_t c = 0; c < cores_.size(); ++c) {
+    cores_[c].core_class = device.ClassOf(static_cast<device::CoreIndex>(c));
+    cores_[c].launch_depth = std::max(1u, device.classes[cores_[c].core_class].launch_depth);
+    idle_.Add(CoreId(c));
+  }
+}
+
+Result<StreamId> Scheduler::OpenStream(StreamSpec spec) {
+  if (spec.model == nullptr) {
+    return base::InvalidArgument(absl::StrCat("stream \"", spec.name, "\" has no model"));
+  }
+  streams_.push_back(std::move(spec));
+  stream_counters_.emplace_back();
+  return StreamId(streams_.size() - 1);
+}
+
+std::uint64_t Scheduler::SlotOf(Instant now, Priority priority) {
+  const std::uint64_t slot =
+      static_cast<std::uint64_t>(now.count() / options_.ageing_interval.count()) +
+      static_cast<std::uint64_t>(priority.level()) - 1;
+  if (live_slots_.empty()) return slot;
+  return std::min(slot, live_slots_.begin()->first + kSlotWindow);
+}
+
+Result<RequestId> Scheduler::Submit(StreamId stream, std::span<const std::int64_t> dims,
+                                    Nanos timeout, std::uint64_t user) {
+  const StreamSpec& spec = streams_[stream.value()];
+  StreamCounters& counters = stream_counters_[stream.value()];
+  const Instant now = env_.Now();
+  Request request;
+  request.id = next_request_++;
+  request.stream = stream;
+  request.admitted = now;
+  request.slot = SlotOf(now, spec.priority);
+  request.dims = spec.model->Alone(dims);
+  request.user = user;
+  ++counters.submitted;
+  ++counters.in_flight;
+  ++live_slots_[request.slot];
+  auto refuse = [&](Outcome outcome, Status status) {
+    EndRequest(request, outcome, nullptr);
+    return status;
+  };
+
+  Result<std::optional<GraphId>> bound = spec.model->Bind(request.dims);
+  if (!bound.ok()) return refuse(Outcome::kFailed, bound.status());
+  if (!*bound) {
+    ++counters.fallback;
+    if (options_.fallback == FallbackKind::kReject) {
+      ++counters.rejected_no_variant;
+      return refuse(Outcome::kRejected,
+                    base::FailedPrecondition(absl::StrCat(
+                        "no variant of entry \"", spec.model->entry().name, "\" covers the request")));
+    }
+  }
+  const bool first_come = options_.batching.formation == BatchPolicy::Formation::kFirstCome;
+  request.graph = !*bound ? spec.model->generic() : first_come ? GraphId::None() : **bound;
+  if (spec.max_queue_size > 0 && batcher_.waiting(stream) >= spec.max_queue_size) {
+    ++counters.rejected_queue_full;
+    return refuse(Outcome::kRejected,
+                  base::ResourceExhausted(absl::StrCat("stream \"", spec.name, "\": ",
+                                                       spec.max_queue_size, " requests wait already")));
+  }
+  const Nanos limit = timeout > Nanos{0} ? timeout : spec.timeout;
+  if (limit > Nanos{0} && limit < Instant::Max() - now) request.expires = now + limit;
+  const RequestId id = request.id;
+  batcher_.Add(std::move(request));
+  CloseBatches();
+  return id;
+}
+
+Status Scheduler::Cancel(RequestId id) {
+  if (std::optional<Request> waiting = batcher_.Remove(id)) {
+    EndRequest(*waiting, Outcome::kCancelled, nullptr);
+    SetBatchTimer();
+    return Status();
+  }
+  for (std::size_t r = 0; r < runs_.size(); ++r) {
+    Run& run = runs_[RunId(r)];
+    if (run.state == Run::State::kFree) continue;
+    for (Request& member : run.members) {
+      if (member.id != id) continue;
+      member.state = Request::State::kCancelled;
+      const bool all = std::all_of(run.members.begin(), run.members.end(), [](const Request& m) {
+        return m.state == Request::State::kCancelled;
+      });
+      // Nobody waits for the rest: what is queued is dropped, what runs is left to end.
+      if (all) run.state = Run::State::kFailed;
+      if (all && run.steps_in_flight == 0) EndRun(RunId(r), Outcome::kCancelled);
+      return Status();
+    }
+  }
+  return base::NotFound(absl::StrCat("request ", id, " is not live"));
+}
+
+void Scheduler::EndRequest(const Request& request, Outcome outcome, const Run* run) {
+  StreamCounters& counters = stream_counters_[request.stream.value()];
+  switch (outcome) {
+    case Outcome::kOk: ++counters.ok; break;
+    case Outcome::kRejected: ++counters.rejected; break;
+    case Outcome::kExpired: ++counters.expired; break;
+    case Outcome::kCancelled: ++counters.cancelled; break;
+    case Outcome::kFailed: ++counters.failed; break;
+  }
+  --counters.in_flight;
+  const auto live = live_slots_.find(request.slot);
+  LEEWAY_CHECK(live != live_slots_.end());
+  if (--live->second == 0) live_slots_.erase(live);
+  if (observer_) observer_->OnRequestEnded(request, outcome, run);
+}
+
+void Scheduler::CloseBatches() {
+  // A run without steps ends while it starts, and its end comes back here.
+  if (closing_) return;
+  closing_ = true;
+  for (const Request& expired : batcher_.Advance(env_.Now())) {
+    EndRequest(expired, Outcome::kExpired, nullptr);
+  }
+  while (runs_.live() < options_.max_concurrent_runs) {
+    Result<std::optional<Batch>> batch = batcher_.Close();
+    if (!batch.ok()) {
+      if (status_.ok()) status_ = batch.status();
+      break;
+    }
+    if (!*batch) break;
+    StartRun(std::move(**batch));
+  }
+  SetBatchTimer();
+  closing_ = false;
+}
+
+void Scheduler::SetBatchTimer() {
+  const Instant next = batcher_.next_timer();
+  if (next == batch_timer_) return;
+  batch_timer_ = next;
+  if (next != Instant::Max()) env_.SetTimer(CoreId(0), next);
+}
+
+void Scheduler::FailBatch(const Batch& batch, const Status& status) {
+  if (status_.ok()) status_ = status;
+  for (const Request& member : batch.members) EndRequest(member, Outcome::kFailed, nullptr);
+}
+
+void Scheduler::StartRun(Batch batch) {
+  Model& model = *streams_[batch.members.front().stream.value()].model;
+  auto costs = model.Costs(batch.graph, model.Padded(batch.graph, batch.dims));
+  if (!costs.ok()) return FailBatch(batch, costs.status());
+  const RunId id = runs_.Start(model.graph(batch.graph));
+  Run& run = runs_[id];
+  run.model = &model;
+  run.graph_id = batch.graph;
+  run.costs = std::move(*costs);
+  run.dims = std::move(batch.dims);
+  run.members = std::move(batch.members);
+  run.started = env_.Now();
+  run.slot = run.members.front().slot;
+  for (const Request& member : run.members) run.slot = std::min(run.slot, member.slot);
+  ++counters_.runs;
+  if (observer_) observer_->OnRunStarted(id, run);
+  Cascade cascade{id, CoreId::None(), {}, false};
+  StartFrame(cascade, 0);
+  Follow(cascade);
+}
+
+void Scheduler::EndRun(RunId id, Outcome outcome) {
+  Run& run = runs_[id];
+  for (const Request& member : run.members) {
+    EndRequest(member,
+               member.state == Request::State::kCancelled ? Outcome::kCancelled : outcome, &run);
+  }
+  env_.Ended(id);
+  runs_.Free(id);
+  CloseBatches();
+}
+
+}  // namespace leeway::sched

@@ -1,0 +1,188 @@
+// The policy: admission, batching, readiness, placement and stealing. One policy for virtual time,
+// emulation and the host.
+//
+// A world opens streams, submits requests, and calls Pump(core) when it may have something to do:
+// after Env::Wake, after a completion, after a timer.
+//
+// Threading: Complete() may be called from any thread. Everything else is for one thread at a time;
+//            Pump is not re-entrant.
+// Lifetime:  env, device and the streams' models outlive the scheduler.
+
+#ifndef LEEWAY_SCHED_SCHEDULER_H_
+#define LEEWAY_SCHED_SCHEDULER_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/btree_map.h"
+#include "absl/synchronization/mutex.h"
+#include "device/spec.h"
+#include "leeway/status.h"
+#include "leeway/types.h"
+#include "sched/batcher.h"
+#include "sched/domain.h"
+#include "sched/env.h"
+#include "sched/observer.h"
+#include "sched/ready_queue.h"
+#include "sched/request.h"
+#include "sched/run_pool.h"
+
+namespace leeway::sched {
+
+struct SchedulerOptions {
+  BatchPolicy batching;
+  // Runs in flight; 0: as many as the device has cores.
+  std::uint32_t max_concurrent_runs = 0;
+  // Device time after which urgency counts one level more.
+  Nanos ageing_interval = std::chrono::milliseconds(100);
+  FallbackKind fallback = FallbackKind::kGeneric;
+};
+
+// Per stream; submitted = ok + rejected + expired + cancelled + failed + in flight.
+struct StreamCounters {
+  std::uint64_t submitted = 0, ok = 0, rejected = 0, expired = 0, cancelled = 0, failed = 0;
+  std::uint64_t in_flight = 0;  // counted by itself: up at submit, down at the end
+  std::uint64_t rejected_queue_full = 0, rejected_no_variant = 0;
+  std::uint64_t fallback = 0;
+};
+
+struct Counters {
+  std::uint64_t runs = 0, steps = 0, steals = 0, stray_completions = 0;
+};
+
+enum class StepOutcome : std::uint8_t { kDone, kFailed };
+
+class Scheduler {
+ public:
+  // `observer` may be null.
+  Scheduler(Env& env, const device::Spec& device, const DomainTable& domains,
+            const SchedulerOptions& options, Observer* observer);
+
+  // kInvalidArgument without a model.
+  Result<StreamId> OpenStream(StreamSpec spec);
+
+  // Submits a request of these dims (by the plan's dim index; within its domain). `timeout` bounds its
+  // wait until it is batched and overrides the stream's if positive. Every submit is counted and ends
+  // exactly once, the refused ones with the status here: kResourceExhausted for a full queue,
+  // kFailedPrecondition where no variant covers it and the fallback is REJECT, or the cost model's.
+  Result<RequestId> Submit(StreamId stream, std::span<const std::int64_t> dims, Nanos timeout,
+                           std::uint64_t user);
+
+  // Ends a waiting request at once; a running one ends as cancelled with its run. kNotFound if it has
+  // ended.
+  Status Cancel(RequestId request);
+
+  // Takes the core's completions, then launches what it may.
+  void Pump(CoreId core);
+
+  // Tells that a launched step has ended. Unknown, doubled and late tags are counted and dropped.
+  void Complete(CoreId core, StepRef step, StepOutcome outcome = StepOutcome::kDone);
+
+  const Run& run(RunId id) const { return runs_[id]; }
+  const StreamCounters& counters(StreamId stream) const { return stream_counters_[stream.value()]; }
+  const Counters& counters() const { return counters_; }
+  const std::vector<StreamSpec>& streams() const { return streams_; }
+  bool idle() const { return runs_.live() == 0 && batcher_.waiting() == 0; }
+  // The first error of the cost model while batches were closed; such runs end as FAILED.
+  const Status& status() const { return status_; }
+
+  // Calls visit(CoreId queue, LaneId, Key, StepRef) for every ready step. For tests of invariants.
+  template <typename Visit>
+  void ForEachReady(Visit visit) const {
+    for (std::size_t c = 0; c < cores_.size(); ++c) {
+      for (std::size_t d = 0; d < domains_.size(); ++d) {
+        for (Affinity affinity : {Affinity::kNone, Affinity::kPlanned}) {
+          const LaneId lane{DomainId(d), affinity};
+          cores_[c].ready.ForEach(
+              lane, [&](Key key, const StepRef& step) { visit(CoreId(c), lane, key, step); });
+        }
+      }
+    }
+  }
+
+ private:
+  struct Completion {
+    StepRef step;
+    StepOutcome outcome;
+  };
+  struct Core {
+    ReadyQueue ready;
+    std::vector<StepRef> in_flight;  // launched, in order
+    std::vector<StepRef> chained;    // may follow what is in flight here
+    std::uint32_t launch_depth = 1;
+    std::size_t core_class = 0;
+  };
+  struct Choice {
+    CoreId queue;
+    LaneId lane;
+    Key key;
+  };
+
+  // Admission (scheduler.cc).
+  std::uint64_t SlotOf(Instant now, Priority priority);
+  void EndRequest(const Request& request, Outcome outcome, const Run* run);
+  void CloseBatches();
+  void StartRun(Batch batch);
+  void FailBatch(const Batch& batch, const Status& status);
+  void EndRun(RunId id, Outcome outcome);
+  void SetBatchTimer();
+
+  // Readiness (readiness.cc). A cascade follows an end through calls of no repetitions without
+  // recursion: `ended` are nodes that have ended and whose successors are still to be told.
+  struct Cascade {
+    RunId run;
+    CoreId near;  // where what became ready was released; none at a run's start
+    std::vector<NodeId> ended;
+    bool run_over = false;
+  };
+  void StartFrame(Cascade& cascade, std::uint32_t frame);
+  void StartRound(Cascade& cascade, std::uint32_t frame);
+  void Release(Cascade& cascade, NodeId node, NodeId by);
+  void PushShards(const Cascade& cascade, NodeId node);
+  CoreId HomeOf(const Node& node, std::uint32_t shard, CoreId near) const;
+  void Follow(Cascade& cascade);
+  void TellSuccessors(Cascade& cascade, NodeId node);
+  void EndRound(Cascade& cascade, std::uint32_t frame, NodeId last);
+
+  // Cores (core_loop.cc).
+  void Retire(CoreId core, const Completion& completion);
+  std::optional<StepRef> TakeBest(CoreId core);
+  std::optional<Choice> BestChoice(CoreId core) const;
+  std::optional<StepRef> TakeChained(CoreId core, Key limit);
+  bool MayTake(CoreId thief, CoreId from, const LaneId& lane) const;
+  std::optional<StepRef> Take(CoreId core, const Choice& choice);
+  void LaunchStep(CoreId core, const StepRef& step);
+  void OfferChained(CoreId core, const StepRef& launched);
+  bool ChainsOn(const Run& run, NodeId node, CoreId core) const;
+
+  Env& env_;
+  const device::Spec& device_;
+  const DomainTable& domains_;
+  SchedulerOptions options_;
+  Observer* observer_;
+
+  std::vector<StreamSpec> streams_;
+  std::vector<StreamCounters> stream_counters_;
+  Counters counters_;
+  Status status_;
+  Batcher batcher_;
+  RunPool runs_;
+  std::vector<Core> cores_;
+  CoreSet idle_;    // nothing in flight
+  RequestId next_request_ = 0;
+  // Live requests by slot: a slot is clamped to the oldest's + 63.
+  absl::btree_map<std::uint64_t, std::uint64_t> live_slots_;
+  Instant batch_timer_ = Instant::Max();
+  bool closing_ = false;
+
+  absl::Mutex inbox_mutex_;
+  std::vector<std::vector<Completion>> inbox_ ABSL_GUARDED_BY(inbox_mutex_);
+};
+
+}  // namespace leeway::sched
+
+#endif  // LEEWAY_SCHED_SCHEDULER_H_

@@ -1,0 +1,157 @@
+// Life of requests under queue bounds, timeouts, cancels and hostile completions.
+
+#include "tests/catch.h"
+#include "tests/exec/harness.h"
+#include "tests/support/task_graphs.h"
+
+namespace leeway {
+namespace {
+
+using testing::Harness;
+using testing::HarnessArrival;
+using testing::Task;
+
+Harness OneCore(std::int64_t time_ns, sched::SchedulerOptions options = {}) {
+  testing::DeviceShape shape;
+  shape.cores = 1;
+  return Harness(testing::PlanOf({{"v", 64, 8, {Task{time_ns, {}, plan::PlacementMode::kAny, {}, 1, 0}}}}),
+                 testing::DeviceOf(shape), options);
+}
+
+}  // namespace
+
+TEST_CASE("a full queue rejects one request more, with a reason that names the bound",
+          "[exec][admission]") {
+  sched::SchedulerOptions options;
+  options.batching.max_batch_size = 1;
+  Harness harness = OneCore(1000, options);
+  const sched::StreamId stream = harness.Open(Priority(1), 2);
+  // One runs, two wait, one is refused.
+  for (int i = 0; i < 3; ++i) REQUIRE(harness.Submit({0, 0, 1, Nanos{0}}).ok());
+  const auto refused = harness.Submit({0, 0, 1, Nanos{0}});
+  CHECK(refused.status().code() == StatusCode::kResourceExhausted);
+  CHECK(refused.status().message() == "stream \"stream\": 2 requests wait already");
+  harness.Serve({});
+  CHECK(harness.scheduler.counters(stream).ok == 3);
+  CHECK(harness.scheduler.counters(stream).rejected == 1);
+}
+
+TEST_CASE("a waiting request expires when its time is up, and a running one does not",
+          "[exec][admission]") {
+  sched::SchedulerOptions options;
+  options.batching.max_batch_size = 1;
+  Harness harness = OneCore(1000, options);
+  const sched::StreamId stream = harness.Open(Priority(1), 0, Nanos{300});
+  std::map<sched::RequestId, std::pair<Outcome, std::int64_t>> ends;
+  harness.watch.on_request_ended = [&](const sched::Request& r, Outcome outcome, const sched::Run*) {
+    ends[r.id] = {outcome, harness.world.Now().count()};
+  };
+  harness.Serve({{0, 0, 1, Nanos{0}}, {10, 0, 1, Nanos{0}}, {20, 0, 1, Nanos{5000}}});
+  CHECK(ends.at(0) == std::pair(Outcome::kOk, std::int64_t{1000}));
+  CHECK(ends.at(1) == std::pair(Outcome::kExpired, std::int64_t{310}));
+  CHECK(ends.at(2) == std::pair(Outcome::kOk, std::int64_t{2000}));
+  CHECK(harness.scheduler.counters(stream).expired == 1);
+}
+
+TEST_CASE("a timed out request of a DELAY stream goes behind the others and still ends OK",
+          "[exec][admission]") {
+  sched::SchedulerOptions options;
+  options.batching.max_batch_size = 1;
+  Harness harness = OneCore(1000, options);
+  harness.Open(Priority(1), 0, Nanos{300}, sched::TimeoutAction::kDelay);
+  std::vector<sched::RequestId> order;
+  harness.on_ok = [&](const exec::RequestRecord& record) { order.push_back(record.request->id); };
+  harness.Serve({{0, 0, 1, Nanos{0}}, {10, 0, 1, Nanos{0}}, {900, 0, 1, Nanos{0}}});
+  CHECK(order == std::vector<sched::RequestId>{0, 2, 1});
+}
+
+TEST_CASE("a cancelled request ends as cancelled, waiting or running, and only once",
+          "[exec][cancel]") {
+  sched::SchedulerOptions options;
+  options.batching.max_batch_size = 1;
+  Harness harness = OneCore(1000, options);
+  const sched::StreamId stream = harness.Open(Priority(1));
+  const sched::RequestId running = harness.Submit({0, 0, 1, Nanos{0}}).value();
+  harness.world.PumpWoken();
+  const sched::RequestId waiting = harness.Submit({0, 0, 1, Nanos{0}}).value();
+  CHECK(harness.scheduler.Cancel(waiting).ok());
+  CHECK(harness.scheduler.Cancel(running).ok());
+  CHECK(harness.scheduler.Cancel(waiting).code() == StatusCode::kNotFound);
+  CHECK(harness.scheduler.counters(stream).cancelled == 1);
+  harness.Serve({});
+  CHECK(harness.scheduler.counters(stream).cancelled == 2);
+  CHECK(harness.scheduler.Cancel(running).code() == StatusCode::kNotFound);
+  CHECK(harness.scheduler.idle());
+}
+
+TEST_CASE("completions that are late, doubled or of nobody are counted and dropped",
+          "[exec][completion]") {
+  Harness harness = OneCore(1000);
+  const sched::StreamId stream = harness.Open(Priority(1));
+  std::optional<sched::StepRef> launched;
+  harness.watch.on_launch = [&](sched::CoreId, const sched::StepRef& step) { launched = step; };
+  (void)harness.Submit({0, 0, 1, Nanos{0}});
+  harness.world.PumpWoken();
+  REQUIRE(launched);
+  sched::StepRef other_round = *launched;
+  ++other_round.round;
+  sched::StepRef other_run = *launched;
+  other_run.run = sched::RunId(77);
+  harness.scheduler.Complete(sched::CoreId(0), other_round);
+  harness.scheduler.Complete(sched::CoreId(0), other_run);
+  harness.scheduler.Pump(sched::CoreId(0));
+  CHECK(harness.scheduler.counters().stray_completions == 2);
+  CHECK(harness.scheduler.counters(stream).in_flight == 1);
+  harness.Serve({});
+  CHECK(harness.scheduler.counters(stream).ok == 1);
+  // The step once more, when its run has long been freed.
+  harness.scheduler.Complete(sched::CoreId(0), *launched);
+  harness.scheduler.Pump(sched::CoreId(0));
+  CHECK(harness.scheduler.counters().stray_completions == 3);
+  CHECK(harness.scheduler.counters(stream).ok == 1);
+}
+
+TEST_CASE("with a launch depth of two a core has its next step before the first has ended",
+          "[exec][launch_depth]") {
+  testing::DeviceShape shape;
+  shape.cores = 1;
+  shape.launch_depth = GENERATE(1u, 2u);
+  const testing::TaskGraph chain = {Task{100, {}, plan::PlacementMode::kAny, {}, 1, 0},
+                                    Task{100, {0}, plan::PlacementMode::kAny, {}, 1, 0},
+                                    Task{100, {1}, plan::PlacementMode::kAny, {}, 1, 0}};
+  Harness harness(testing::PlanOf({{"v", 64, 8, chain}}), testing::DeviceOf(shape));
+  harness.Open(Priority(1));
+  std::vector<std::int64_t> launches;
+  harness.watch.on_launch = [&](sched::CoreId, const sched::StepRef&) {
+    launches.push_back(harness.world.Now().count());
+  };
+  Nanos latency{0};
+  harness.on_ok = [&](const exec::RequestRecord& record) { latency = record.latency; };
+  harness.Serve({HarnessArrival{}});
+  CHECK(latency == Nanos{300});
+  if (shape.launch_depth == 1) {
+    CHECK(launches == std::vector<std::int64_t>{0, 100, 200});
+  } else {
+    CHECK(launches == std::vector<std::int64_t>{0, 0, 100});
+  }
+}
+
+TEST_CASE("a preferred step goes to its planned core, and to an idle one while that is busy",
+          "[exec][placement]") {
+  testing::DeviceShape shape;
+  shape.cores = 2;
+  const testing::TaskGraph preferred = {Task{100, {}, plan::PlacementMode::kPreferred, {1}, 1, 0}};
+  sched::SchedulerOptions options;
+  options.batching.max_batch_size = 1;
+  Harness harness(testing::PlanOf({{"v", 64, 8, preferred}}), testing::DeviceOf(shape), options);
+  harness.Open(Priority(1));
+  std::vector<std::uint32_t> cores;
+  harness.watch.on_launch = [&](sched::CoreId core, const sched::StepRef&) {
+    cores.push_back(core.value());
+  };
+  harness.Serve({{0, 0, 1, Nanos{0}}, {10, 0, 1, Nanos{0}}});
+  CHECK(cores == std::vector<std::uint32_t>{1, 0});
+  CHECK(harness.scheduler.counters().steals == 1);
+}
+
+}  // namespace leeway

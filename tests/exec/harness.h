@@ -1,0 +1,139 @@
+// A simulation taken apart, so that a test can look at the policy at every dispatch.
+
+#ifndef LEEWAY_TESTS_EXEC_HARNESS_H_
+#define LEEWAY_TESTS_EXEC_HARNESS_H_
+
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "exec/attributor.h"
+#include "exec/simulated_world.h"
+#include "sched/scheduler.h"
+#include "tests/support/task_graphs.h"
+
+namespace leeway::testing {
+
+struct HarnessArrival {
+  std::int64_t at_ns = 0;
+  std::uint32_t stream = 0;
+  std::int64_t seq = 1;
+  Nanos timeout{0};
+};
+
+// Passes what the policy tells on to the attributor and, first, to a test's hooks.
+class Watch final : public sched::Observer {
+ public:
+  explicit Watch(exec::Attributor& attributor) : attributor_(attributor) {}
+
+  std::function<void(sched::CoreId, const sched::StepRef&)> on_launch, on_retired;
+  std::function<void(sched::RunId, const sched::Run&)> on_run_started;
+  std::function<void(const sched::Request&, Outcome, const sched::Run*)> on_request_ended;
+
+  void OnRunStarted(sched::RunId id, const sched::Run& run) override {
+    if (on_run_started) on_run_started(id, run);
+    attributor_.OnRunStarted(id, run);
+  }
+  void OnReady(sched::RunId id, const sched::Run& run, sched::NodeId node,
+               sched::NodeId by) override {
+    attributor_.OnReady(id, run, node, by);
+  }
+  void OnLaunch(sched::CoreId core, const sched::StepRef& step) override {
+    if (on_launch) on_launch(core, step);
+  }
+  void OnRetired(sched::CoreId core, const sched::StepRef& step) override {
+    if (on_retired) on_retired(core, step);
+    attributor_.OnRetired(core, step);
+  }
+  void OnRoundEnded(sched::RunId id, const sched::Run& run, std::uint32_t frame,
+                    sched::NodeId last) override {
+    attributor_.OnRoundEnded(id, run, frame, last);
+  }
+  void OnRequestEnded(const sched::Request& request, Outcome outcome,
+                      const sched::Run* run) override {
+    if (on_request_ended) on_request_ended(request, outcome, run);
+    attributor_.OnRequestEnded(request, outcome, run);
+  }
+
+ private:
+  exec::Attributor& attributor_;
+};
+
+class Harness {
+ public:
+  Harness(std::shared_ptr<const plan::Body> plan, std::shared_ptr<const device::Spec> device,
+          const sched::SchedulerOptions& options = {}, double phi = 1)
+      : device_(std::move(device)),
+        model_(sched::Model::Create(std::move(plan), device_, "", phi, domains_).value()),
+        attributor_(
+            *device_, domains_,
+            [this](const exec::RequestRecord& record) {
+              if (on_ok) on_ok(record);
+            },
+            [](const sched::Request&, Outcome) {}),
+        watch(attributor_),
+        world(*device_, exec::Sharing::kShared, &attributor_),
+        scheduler(world, *device_, domains_, options, &watch) {
+    world.Attach(scheduler);
+    attributor_.Attach(world);
+  }
+
+  sched::StreamId Open(Priority priority, std::uint32_t max_queue_size = 0,
+                       Nanos timeout = Nanos{0},
+                       sched::TimeoutAction action = sched::TimeoutAction::kReject) {
+    sched::StreamSpec spec;
+    spec.name = "stream";
+    spec.priority = priority;
+    spec.max_queue_size = max_queue_size;
+    spec.timeout = timeout;
+    spec.timeout_action = action;
+    spec.model = model_.get();
+    return scheduler.OpenStream(std::move(spec)).value();
+  }
+
+  Result<sched::RequestId> Submit(const HarnessArrival& arrival) {
+    const std::int64_t dims[] = {arrival.seq, 1};
+    return scheduler.Submit(sched::StreamId(arrival.stream), dims, arrival.timeout, 0);
+  }
+
+  // Serves the arrivals, which rise in time, and everything they lead to.
+  void Serve(const std::vector<HarnessArrival>& arrivals) {
+    std::size_t next = 0;
+    // What was submitted before.
+    world.PumpWoken();
+    while (true) {
+      Instant at = world.next_event();
+      if (next < arrivals.size()) at = std::min(at, Instant(Nanos{arrivals[next].at_ns}));
+      if (at == Instant::Max()) break;
+      world.AdvanceTo(at);
+      for (; next < arrivals.size() && arrivals[next].at_ns <= at.count(); ++next) {
+        (void)Submit(arrivals[next]);
+      }
+      world.PumpWoken();
+      if (after_instant) after_instant();
+    }
+  }
+
+  const sched::DomainTable& domains() const { return domains_; }
+  sched::Model& model() { return *model_; }
+  const exec::Attributor& attributor() const { return attributor_; }
+
+  std::function<void(const exec::RequestRecord&)> on_ok;
+  std::function<void()> after_instant;
+
+ private:
+  std::shared_ptr<const device::Spec> device_;
+  sched::DomainTable domains_;
+  std::unique_ptr<sched::Model> model_;
+  exec::Attributor attributor_;
+
+ public:
+  Watch watch;
+  exec::SimulatedWorld world;
+  sched::Scheduler scheduler;
+};
+
+}  // namespace leeway::testing
+
+#endif  // LEEWAY_TESTS_EXEC_HARNESS_H_

@@ -1,0 +1,71 @@
+#include "sched/ready_queue.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+
+#include "base/prng.h"
+#include "tests/catch.h"
+
+namespace leeway::sched {
+namespace {
+
+constexpr LaneId Lane(std::size_t domain) { return {DomainId(domain), Affinity::kNone}; }
+
+StepRef StepOf(std::uint32_t number) {
+  StepRef step;
+  step.run = RunId(number);
+  step.node = NodeId(0);
+  return step;
+}
+
+}  // namespace
+
+TEST_CASE("a key orders by slot, then by criticality", "[sched][ready_queue]") {
+  CHECK(Key::Of(3, 10) < Key::Of(4, 63));
+  CHECK(Key::Of(3, 11) < Key::Of(3, 10));
+  CHECK(Key::Of(7, 0).slot() == 7);
+  CHECK_FALSE(Key{}.valid());
+  CHECK(Key::Of(1'000'000'000, 0) < Key{});
+}
+
+TEST_CASE("a ready queue gives the best key's oldest step, like a sorted map of queues",
+          "[sched][ready_queue][property]") {
+  const auto seed = GENERATE(range(0u, 100u));
+  CAPTURE(seed);
+  base::Prng prng(seed);
+  ReadyQueue queue;
+  std::map<std::uint64_t, std::deque<std::uint32_t>> oracle[2];
+  std::uint32_t next = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const std::size_t lane = prng.Below(2);
+    if (prng.Below(100) < 55) {
+      const Key key = Key::Of(prng.Below(5), static_cast<std::uint32_t>(prng.Below(4)));
+      queue.Push(Lane(lane), key, StepOf(next));
+      oracle[lane][key.word].push_back(next++);
+      continue;
+    }
+    if (oracle[lane].empty()) {
+      REQUIRE_FALSE(queue.best(Lane(lane)).valid());
+      continue;
+    }
+    auto best = oracle[lane].begin();
+    REQUIRE(queue.best(Lane(lane)).word == best->first);
+    const std::size_t take = prng.Below(4) == 0 ? (best->second.size() + 1) / 2 : 1;
+    const std::vector<StepRef> taken = take == 1 ? std::vector<StepRef>{queue.Pop(Lane(lane))}
+                                                 : queue.PopHalf(Lane(lane));
+    REQUIRE(taken.size() == take);
+    for (const StepRef& step : taken) {
+      REQUIRE(step.run.value() == best->second.front());
+      best->second.pop_front();
+    }
+    if (best->second.empty()) oracle[lane].erase(best);
+  }
+  std::size_t left = 0;
+  for (const auto& lane : oracle) {
+    for (const auto& [key, steps] : lane) left += steps.size();
+  }
+  CHECK(queue.size() == left);
+}
+
+}  // namespace leeway::sched
