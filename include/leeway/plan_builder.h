@@ -1,9 +1,8 @@
 // Builds a plan in code: the operator graph of a model and its mappings.
 //
 //   PlanBuilder b("toy", Producer{"mycc", "1.4"});
-//   auto seq = b.Dim("seq", {1, 4096}, BatchRule::kMax), n = b.Dim("batch", {1, 32}, BatchRule::kSum);
-//   auto e = b.Entry("main");
-//   auto x = e.Input("x", DType::kBf16, {n, seq, 768});
+//   auto seq = b.Dim("seq", {1, 4096}, BatchRule::kMax), n = b.Dim("batch", {1, 32},
+//   BatchRule::kSum); auto e = b.Entry("main"); auto x = e.Input("x", DType::kBf16, {n, seq, 768});
 //   auto w = e.Weight("w", DType::kInt8, {768, 768});
 //   auto h = e.Op("mm", Gemm{n * seq, 768, 768}, {x, w});
 //   e.Variant("s512").Envelope(seq, 1, 384, 512).Group("ffn", {h}).Kernel("ffn_s512");

@@ -1,0 +1,85 @@
+// Declares options on CLI11's tree, with messages that name the option, the value and what is
+// accepted.
+
+#ifndef LEEWAY_CLI_OPTIONS_H_
+#define LEEWAY_CLI_OPTIONS_H_
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "leeway/time.h"
+#include "leeway/traffic.h"
+
+namespace leeway::cli {
+
+// What the command line asked cannot be meant. Thrown only out of CLI11's callbacks, which know no
+// other way, and caught where the command line is parsed.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+template <typename T>
+struct Bounds {
+  T low = std::numeric_limits<T>::lowest();
+  T high = std::numeric_limits<T>::max();
+};
+
+// Options declared from here on are listed under this title.
+void BeginGroup(CLI::App& app, const std::string& title);
+
+// Options below belong to `app` until it ends; the target must outlive it. An option given twice
+// takes the last value.
+void AddFlag(CLI::App& app, const std::string& names, bool* target, const std::string& about);
+void AddText(CLI::App& app, const std::string& name, const std::string& form, std::string* target,
+             const std::string& about);
+void AddInteger(CLI::App& app, const std::string& name, Bounds<std::int64_t> bounds,
+                std::int64_t* target, const std::string& about);
+void AddCount(CLI::App& app, const std::string& name, std::uint64_t* target,
+              const std::string& about);
+void AddNumber(CLI::App& app, const std::string& name, Bounds<double> bounds, double* target,
+               const std::string& about);
+enum class Zero { kAllowed, kRefused };
+void AddDuration(CLI::App& app, const std::string& name, Zero zero, std::optional<Nanos>* target,
+                 const std::string& about);
+void AddChoice(CLI::App& app, const std::string& name, std::vector<std::string> choices,
+               std::string* target, const std::string& about);
+
+// What the command takes besides options.
+void AddArgument(CLI::App& app, const std::string& name, std::string* target,
+                 const std::string& about);
+
+struct CommonOptions {
+  bool json = false;
+  bool quiet = false;
+  bool verbose = false;
+  bool help = false;
+  std::uint64_t seed = 0;
+  std::string output;
+  std::string color = "auto";
+
+  void Declare(CLI::App& app);
+};
+
+// Which arrivals a command reads, and how.
+struct TrafficArguments {
+  std::string path;
+  TrafficOptions options;
+
+  void Declare(CLI::App& app);
+};
+
+// "seq=length" as {"length", "seq"}: the plan's dim comes first on the command line, the traffic's
+// first in the library.
+std::pair<std::string, std::string> ParseBinding(const std::string& text);
+
+}  // namespace leeway::cli
+
+#endif  // LEEWAY_CLI_OPTIONS_H_

@@ -1,0 +1,335 @@
+#include "device/plan_fit.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/math.h"
+#include "base/status_macros.h"
+#include "device/step_cost.h"
+#include "plan/findings.h"
+
+namespace leeway::device {
+namespace {
+
+using plan::Path;
+using plan::Quote;
+using DimValues = std::vector<std::int64_t>;
+
+std::string ListClasses(const Spec& device) {
+  std::string names;
+  for (const CoreClass& of : device.classes) {
+    if (!names.empty()) names += ", ";
+    names += of.name;
+  }
+  return names;
+}
+
+// The cores that a reference names, rising.
+Result<std::vector<CoreIndex>> CoresOf(const plan::CoreRef& ref, const Spec& device) {
+  const std::string where = "device " + Quote(device.name);
+  if (ref.device.value_or(0) != 0) {
+    return base::NotFound(where + " is device 0, and there is no device " +
+                          std::to_string(*ref.device));
+  }
+  CoreIndex first = 0;
+  std::size_t count = device.core_count();
+  if (!ref.core_class.empty()) {
+    const auto found = device.FindClass(ref.core_class);
+    if (!found) {
+      return base::NotFound(where + " has no core class " + Quote(ref.core_class) +
+                            "; it has: " + ListClasses(device));
+    }
+    first = device.classes[*found].first_core;
+    count = device.classes[*found].count;
+  }
+  if (ref.index && *ref.index >= count) {
+    const std::string of =
+        ref.core_class.empty() ? std::string() : " of class " + Quote(ref.core_class);
+    return base::NotFound(where + " has no core " + std::to_string(*ref.index) + of + "; it has " +
+                          std::to_string(count));
+  }
+  std::vector<CoreIndex> cores;
+  const std::size_t begin = ref.index.value_or(0);
+  const std::size_t end = ref.index ? begin + 1 : count;
+  for (std::size_t i = begin; i < end; ++i) cores.push_back(first + static_cast<CoreIndex>(i));
+  return cores;
+}
+
+// The largest dims that a variant covers: its upper corner or, where constraints cut that off, the
+// furthest covered point towards each corner of the envelope (constraints are taken to bind more
+// as dims grow).
+class LargestDims {
+ public:
+  explicit LargestDims(const plan::Variant& variant) : variant_(variant) {
+    for (const plan::Range& range : variant.envelope) {
+      if (range.min < range.max) free_.push_back(low_.size());
+      low_.push_back(range.min);
+      high_.push_back(range.max);
+    }
+  }
+
+  std::vector<DimValues> Find() const {
+    if (plan::Covers(variant_, high_)) return {high_};
+    // Corners double with each dim; past these, only the straight way up.
+    constexpr std::size_t kMaxFree = 8;
+    std::vector<DimValues> found;
+    const std::size_t corners = free_.size() <= kMaxFree ? std::size_t{1} << free_.size() : 2;
+    for (std::size_t bits = 1; bits < corners; ++bits) {
+      DimValues corner = free_.size() <= kMaxFree ? low_ : high_;
+      for (std::size_t i = 0; i < free_.size() && i < kMaxFree; ++i) {
+        if ((bits >> i & 1) != 0) corner[free_[i]] = high_[free_[i]];
+      }
+      if (const auto furthest = Furthest(corner)) found.push_back(*furthest);
+    }
+    return found;
+  }
+
+ private:
+  std::optional<DimValues> Furthest(const DimValues& corner) const {
+    if (!plan::Covers(variant_, low_)) return std::nullopt;
+    constexpr std::int64_t kSteps = 1 << 10;
+    DimValues at = low_;
+    for (std::int64_t low = 0, high = kSteps + 1; high - low > 1;) {
+      const std::int64_t middle = (low + high) / 2;
+      DimValues candidate = low_;
+      for (const std::size_t dim : free_) {
+        candidate[dim] += base::MulDivFloor(corner[dim] - low_[dim], middle, kSteps);
+      }
+      const bool covered = plan::Covers(variant_, candidate);
+      (covered ? low : high) = middle;
+      if (covered) at = std::move(candidate);
+    }
+    return at;
+  }
+
+  const plan::Variant& variant_;
+  std::vector<std::size_t> free_;
+  DimValues low_, high_;
+};
+
+const plan::Call* CallOf(const plan::Entry& entry, const plan::Group& group) {
+  return group.ops.size() == 1 ? std::get_if<plan::Call>(&entry.operators[group.ops[0]].work)
+                               : nullptr;
+}
+
+double CalledPeak(const plan::Body& plan, const plan::Entry& entry, const plan::Variant& variant,
+                  std::size_t group, const DimValues& dims);
+
+// Bytes that a run of the variant holds in DRAM at once, step by step, beside weights and state.
+double PeakActivations(const plan::Body& plan, const plan::Entry& entry,
+                       const plan::Variant& variant, const DimValues& dims) {
+  struct Life {
+    std::size_t begin = 0, end = 0;
+    bool used = false;
+  };
+  std::vector<Life> lives(plan.tensors.size());
+  const std::size_t groups = variant.groups.size();
+  const auto touch = [&](plan::Index tensor, std::size_t group) {
+    // A view lives as long as what it is a view of.
+    for (std::size_t hop = 0; hop < plan.tensors.size() && plan.tensors[tensor].alias_of; ++hop) {
+      tensor = *plan.tensors[tensor].alias_of;
+    }
+    const plan::TensorKind kind = plan.tensors[tensor].kind;
+    if (kind == plan::TensorKind::kWeight || kind == plan::TensorKind::kState) return;
+    Life& life = lives[tensor];
+    if (!life.used) life = {group, group, true};
+    // Inputs are there from the start, outputs until the end.
+    if (kind == plan::TensorKind::kInput) life.begin = 0;
+    life.end = kind == plan::TensorKind::kOutput ? groups - 1 : std::max(life.end, group);
+  };
+  for (std::size_t g = 0; g < groups; ++g) {
+    for (const plan::Index tensor : variant.groups[g].reads) touch(tensor, g);
+    for (const plan::Index tensor : variant.groups[g].writes) touch(tensor, g);
+  }
+  std::vector<double> change(groups + 1, 0);
+  for (std::size_t t = 0; t < lives.size(); ++t) {
+    if (!lives[t].used) continue;
+    const auto bytes = static_cast<double>(plan.tensors[t].Bytes(dims));
+    change[lives[t].begin] += bytes;
+    change[lives[t].end + 1] -= bytes;
+  }
+  double alive = 0;
+  double peak = 0;
+  for (std::size_t g = 0; g < groups; ++g) {
+    alive += change[g];
+    const auto workspace = static_cast<double>(variant.groups[g].workspace_bytes(dims));
+    peak = std::max(peak, alive + workspace + CalledPeak(plan, entry, variant, g, dims));
+  }
+  return peak;
+}
+
+// What a CALL runs holds its own inputs and outputs too: they may be copies of the caller's.
+double CalledPeak(const plan::Body& plan, const plan::Entry& entry, const plan::Variant& variant,
+                  std::size_t group, const DimValues& dims) {
+  const plan::Call* call = CallOf(entry, variant.groups[group]);
+  if (call == nullptr) return 0;
+  const auto called = plan.CalledVariant(variant, call->entry);
+  if (!called) return 0;
+  const plan::Entry& callee = plan.entries[call->entry];
+  return PeakActivations(plan, callee, callee.variants[*called], dims);
+}
+
+double StateBytes(const plan::Body& plan, const DimValues& dims) {
+  double bytes = 0;
+  for (const plan::Tensor& tensor : plan.tensors) {
+    if (tensor.kind != plan::TensorKind::kState || tensor.alias_of) continue;
+    bytes += static_cast<double>(tensor.Bytes(dims));
+  }
+  return bytes;
+}
+
+std::string Whole(double bytes) {
+  const auto rounded = base::RoundToInt64(bytes);
+  return rounded ? std::to_string(*rounded) : std::string("over 2^63");
+}
+
+class Fit {
+ public:
+  Fit(const plan::Body& plan, const Spec& device, int concurrent_runs)
+      : plan_(plan), device_(device), runs_(concurrent_runs) {}
+
+  std::vector<Finding> Run() {
+    const Path root("");
+    for (std::size_t e = 0; e < plan_.entries.size(); ++e) {
+      const Path entry = root.At("entries", e);
+      for (std::size_t v = 0; v < plan_.entries[e].variants.size(); ++v) {
+        CheckVariant(entry.At("variants", v), plan_.entries[e], plan_.entries[e].variants[v]);
+      }
+    }
+    return findings_.Take().findings;
+  }
+
+ private:
+  void CheckVariant(const Path& path, const plan::Entry& entry, const plan::Variant& variant) {
+    const std::vector<DimValues> largest = LargestDims(variant).Find();
+    for (std::size_t g = 0; g < variant.groups.size(); ++g) {
+      const Path group = path.At("fusion_groups", g);
+      if (!CheckPlacement(group.At("placement"), variant.groups[g].placement)) continue;
+      // What it calls is checked where it stands.
+      if (CallOf(entry, variant.groups[g]) != nullptr) continue;
+      for (const DimValues& dims : largest) {
+        if (!CheckCost(group, entry, variant.groups[g], dims)) break;
+      }
+    }
+    for (const DimValues& dims : largest) {
+      if (!CheckDram(path, entry, variant, dims)) break;
+    }
+  }
+
+  bool CheckPlacement(const Path& path, const plan::Placement& placement) {
+    bool ok = true;
+    for (std::size_t c = 0; c < placement.cores.size(); ++c) {
+      const auto cores = CoresOf(placement.cores[c], device_);
+      if (cores.ok()) continue;
+      findings_.Error(path.At("cores", c), std::string(cores.status().message()));
+      ok = false;
+    }
+    return ok;
+  }
+
+  // On every class that the group may run on.
+  bool CheckCost(const Path& path, const plan::Entry& entry, const plan::Group& group,
+                 const DimValues& dims) {
+    const auto resolved = ResolveGroup(entry, group, device_);
+    if (!resolved.ok()) {
+      findings_.Error(path.At("placement"), std::string(resolved.status().message()));
+      return false;
+    }
+    std::size_t checked = device_.classes.size();
+    for (const CoreIndex core : resolved->allowed) {
+      const std::size_t of = device_.ClassOf(core);
+      if (of == checked) continue;
+      checked = of;
+      const auto cost = GroupCost(plan_, entry, group, dims, group.shards(dims),
+                                  device_.classes[of], device_);
+      if (cost.ok()) continue;
+      findings_.Error(path, std::string(cost.status().message()) + AtDims(dims));
+      return false;
+    }
+    return true;
+  }
+
+  bool CheckDram(const Path& path, const plan::Entry& entry, const plan::Variant& variant,
+                 const DimValues& dims) {
+    const auto weights = static_cast<double>(plan_.WeightBytes());
+    const double state = StateBytes(plan_, dims);
+    const double activations = PeakActivations(plan_, entry, variant, dims);
+    const double need = weights + state + runs_ * activations;
+    if (need <= static_cast<double>(device_.dram_capacity_bytes)) return true;
+    findings_.Error(path, "needs " + Whole(need) + " bytes of DRAM" + AtDims(dims) + " (weights " +
+                              Whole(weights) + ", state " + Whole(state) + ", " +
+                              std::to_string(runs_) + " concurrent runs of " +
+                              Whole(activations) + "), device " + Quote(device_.name) + " has " +
+                              std::to_string(device_.dram_capacity_bytes));
+    return false;
+  }
+
+  std::string AtDims(const DimValues& dims) const {
+    std::string text = " at ";
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      if (i > 0) text += ", ";
+      text += plan_.dims[i].name + " = " + std::to_string(dims[i]);
+    }
+    return dims.empty() ? std::string() : text;
+  }
+
+  const plan::Body& plan_;
+  const Spec& device_;
+  int runs_;
+  plan::Findings findings_;
+};
+
+bool IsMatrixWork(const plan::Work& work) {
+  return std::holds_alternative<plan::Gemm>(work) || std::holds_alternative<plan::Conv>(work);
+}
+
+}  // namespace
+
+std::vector<Finding> CheckFit(const plan::Body& plan, const Spec& device, int concurrent_runs) {
+  return Fit(plan, device, concurrent_runs).Run();
+}
+
+Result<ResolvedPlacement> ResolvePlacement(const plan::Placement& placement, const Spec& device,
+                                           Needs needs) {
+  std::vector<CoreIndex> named;
+  for (const plan::CoreRef& ref : placement.cores) {
+    LEEWAY_ASSIGN_OR_RETURN(const std::vector<CoreIndex> cores, CoresOf(ref, device));
+    named.insert(named.end(), cores.begin(), cores.end());
+  }
+  const auto is_named = [&](CoreIndex core) {
+    return std::find(named.begin(), named.end(), core) != named.end();
+  };
+  const auto class_is_named = [&](CoreIndex core) {
+    return std::any_of(named.begin(), named.end(), [&](CoreIndex other) {
+      return device.ClassOf(other) == device.ClassOf(core);
+    });
+  };
+  if (placement.mode == plan::PlacementMode::kPinned && named.empty()) {
+    return base::InvalidArgument("a PINNED placement names no core");
+  }
+  ResolvedPlacement resolved;
+  for (CoreIndex core = 0; core < device.core_count(); ++core) {
+    const bool able =
+        needs == Needs::kNothing || device.classes[device.ClassOf(core)].arrays > 0;
+    const bool preferred = placement.mode == plan::PlacementMode::kPreferred;
+    const bool allowed = named.empty() ? able : preferred ? class_is_named(core) : is_named(core);
+    if (allowed) resolved.allowed.push_back(core);
+  }
+  if (resolved.allowed.empty()) {
+    return base::FailedPrecondition("device " + Quote(device.name) +
+                                    " has no core with a matrix unit");
+  }
+  if (placement.mode != plan::PlacementMode::kAny) resolved.planned = std::move(named);
+  return resolved;
+}
+
+Result<ResolvedPlacement> ResolveGroup(const plan::Entry& entry, const plan::Group& group,
+                                       const Spec& device) {
+  const bool matrix = std::any_of(group.ops.begin(), group.ops.end(), [&](plan::Index op) {
+    return IsMatrixWork(entry.operators[op].work);
+  });
+  return ResolvePlacement(group.placement, device, matrix ? Needs::kMatrix : Needs::kNothing);
+}
+
+}  // namespace leeway::device

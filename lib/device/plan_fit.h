@@ -1,0 +1,40 @@
+// Whether a plan fits a device: placements that exist, tiles that fit the SRAM, DRAM capacity.
+
+#ifndef LEEWAY_DEVICE_PLAN_FIT_H_
+#define LEEWAY_DEVICE_PLAN_FIT_H_
+
+#include <vector>
+
+#include "device/spec.h"
+#include "leeway/plan.h"
+#include "plan/body.h"
+
+namespace leeway::device {
+
+// Returns every finding, with field paths into the plan. Costs are looked at where a variant is
+// largest: at its upper corner or, where constraints cut that off, as far as they let towards each
+// corner. DRAM: distinct weights of all variants + peak live activations (declared tensors, what a
+// CALL runs included) × `concurrent_runs` + state.
+std::vector<Finding> CheckFit(const plan::Body& plan, const Spec& device, int concurrent_runs);
+
+struct ResolvedPlacement {
+  // Where shard i is planned: planned[i mod size], in the placement's order; empty for ANY.
+  std::vector<CoreIndex> planned;
+  // In core order. PINNED: the cores named. PREFERRED: every core of a class of which one is named.
+  // ANY: the cores named or, without any, every core that has what the work needs.
+  std::vector<CoreIndex> allowed;
+};
+
+enum class Needs { kNothing, kMatrix };
+
+// An empty class means every class. kNotFound names the class or index, kInvalidArgument is a PINNED
+// placement without cores, kFailedPrecondition a need that no core meets.
+Result<ResolvedPlacement> ResolvePlacement(const plan::Placement& placement, const Spec& device,
+                                           Needs needs = Needs::kNothing);
+// As ResolvePlacement, with the needs of the group's operators.
+Result<ResolvedPlacement> ResolveGroup(const plan::Entry& entry, const plan::Group& group,
+                                       const Spec& device);
+
+}  // namespace leeway::device
+
+#endif  // LEEWAY_DEVICE_PLAN_FIT_H_

@@ -1,0 +1,101 @@
+// The immutable in-memory form of a device: units as types or in names, defaults filled in.
+
+#ifndef LEEWAY_DEVICE_SPEC_H_
+#define LEEWAY_DEVICE_SPEC_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/digest.h"
+#include "leeway/status.h"
+#include "leeway/time.h"
+#include "leeway/types.h"
+
+namespace leeway::device {
+
+// Index of a core on the device: classes in the order of the description, cores within a class.
+using CoreIndex = std::uint32_t;
+inline constexpr std::size_t kMaxCores = 256;
+
+// Bytes in units of 2⁻²⁰ B and rates in 2⁻²⁰ B/ns: the engine's integers.
+using ByteUnits = std::int64_t;
+inline constexpr int kByteUnitBits = 20;
+
+enum class ComputeMode { kOverlapped = 1, kScaleSim };
+enum class Dataflow { kOutputStationary = 1, kWeightStationary, kInputStationary };
+
+struct CoreClass {
+  std::string name;
+  std::uint32_t count = 1;
+  std::int64_t clock_hz = 0;
+  std::vector<std::int64_t> core_clock_hz;  // one a core; all equal clock_hz unless stated
+
+  std::uint32_t array_rows = 0, array_cols = 0, arrays = 0;  // 0: no matrix unit
+  std::uint32_t first_load_cycles = 0, weight_load_cycles = 0, pipeline_cycles = 0;
+  std::uint32_t vector_lanes = 0, vector_issue = 1, vector_latency_cycles = 0;
+  // Accumulators of 0 bytes: partial sums live in the SRAM.
+  std::int64_t sram_bytes = 0, accumulator_bytes = 0;
+  std::int64_t dma_bytes_per_second = 0;
+  Nanos dma_latency{0};
+  std::uint32_t dma_granule_bytes = 1;
+  ComputeMode mode = ComputeMode::kOverlapped;
+  Dataflow dataflow = Dataflow::kWeightStationary;
+  std::uint32_t launch_depth = 1;
+  // Time relative to the native dtype, by dtype; 1 where absent.
+  std::vector<std::pair<DType, double>> dtype_factors;
+
+  CoreIndex first_core = 0;
+
+  double DtypeFactor(DType dtype) const;
+};
+
+// Of the whole device; the dynamic ones with every unit of their kind at full rate.
+struct Power {
+  double static_watts = 0, matrix_watts = 0, vector_watts = 0, dram_watts_per_gbps = 0,
+         sram_watts = 0, thermal_design_watts = 0;
+};
+
+// Dynamic energy of one event in picojoules, from the watts at full rate.
+struct EventEnergy {
+  double mac = 0, vector_op = 0, dram_byte = 0;
+};
+
+struct Spec {
+  std::string name, source;
+  std::vector<CoreClass> classes;
+  std::int64_t dram_capacity_bytes = 0;
+  std::int64_t dram_bytes_per_second = 0;
+  Nanos run_launch{0}, step_launch{0};
+  std::uint32_t launch_queue_depth = 0;
+  Power power;
+  std::vector<std::string> assumed;
+  std::optional<double> calibration_residual;
+  base::Digest digest;
+  std::string digest_hex;
+  std::string serialized;
+
+  std::size_t core_count() const;
+  std::size_t ClassOf(CoreIndex core) const;
+  std::optional<std::size_t> FindClass(std::string_view class_name) const;
+  std::string CoreName(CoreIndex core) const;
+  // DRAM bandwidth in the engine's units, rounded down.
+  ByteUnits dram_rate() const;
+  EventEnergy event_energy() const;
+};
+
+// Returns a rate in the engine's units, rounded down. Requires 0 <= rate <= 10¹⁵.
+ByteUnits RateUnits(std::int64_t bytes_per_second);
+
+// Parses and validates a serialized description. kDataLoss if the bytes are no description,
+// kFailedPrecondition if they need a newer reader, kInvalidArgument with every finding, one a line:
+// what this version does not model (thermal, DVFS, unfair arbitration, several DMA engines a core)
+// is one too, so that no result silently leaves it out. `name` stands for the file in messages.
+Result<Spec> ParseSpec(std::string_view bytes, std::string_view name);
+
+}  // namespace leeway::device
+
+#endif  // LEEWAY_DEVICE_SPEC_H_

@@ -1,0 +1,261 @@
+#include "device/step_cost.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/math.h"
+#include "base/status_macros.h"
+#include "device/cycles.h"
+#include "device/group_shape.h"
+#include "device/group_work.h"
+#include "device/tile_search.h"
+#include "plan/findings.h"
+
+namespace leeway::device {
+namespace {
+
+constexpr double kMaxNanos = 0x1p53;
+
+// Bytes per nanosecond that one of `shards` equal flows gets.
+double FairRate(const CoreClass& core, const Spec& device, std::int64_t shards) {
+  const double fair = static_cast<double>(device.dram_bytes_per_second) /
+                      static_cast<double>(std::max<std::int64_t>(shards, 1));
+  return std::min(static_cast<double>(core.dma_bytes_per_second), fair) / 1e9;
+}
+
+Status CheckCore(const StepSource& source, const GroupShape& shape, const CoreClass& core) {
+  const auto fail = [&](std::string_view why) {
+    return base::Unimplemented(source.Describe() + ": core class " + plan::Quote(core.name) +
+                               std::string(why));
+  };
+  if (core.mode != ComputeMode::kOverlapped) return fail(": mode SCALESIM is not modelled");
+  if (core.arrays > 0 && core.dataflow != Dataflow::kWeightStationary) {
+    return fail(": mode OVERLAPPED is modelled for WEIGHT_STATIONARY only");
+  }
+  if (!shape.products.empty() && core.arrays == 0) return fail(" has no array for its products");
+  if (shape.vector_ops > 0 && core.vector_lanes == 0) {
+    return fail(" has no vector unit for its elementwise work");
+  }
+  if (shape.plain_macs > 0 && PeakMacs(core) == 0) return fail(" has no unit for its work");
+  return Status();
+}
+
+Status NoTile(const StepSource& source, const CoreClass& core, double need) {
+  const auto bytes = base::RoundToInt64(need);
+  return base::ResourceExhausted(
+      source.Describe() + ": no tile fits: the smallest needs " +
+      (bytes ? std::to_string(*bytes) : std::string("too many")) + " bytes, core class " +
+      plan::Quote(core.name) + " has " +
+      std::to_string(core.sram_bytes + core.accumulator_bytes));
+}
+
+double Macs(const GroupShape& shape) {
+  double macs = shape.plain_macs;
+  for (const Product& p : shape.products) {
+    macs += static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) *
+            static_cast<double>(p.count) * p.density;
+  }
+  return macs;
+}
+
+// The traffic that any tiling has: right operands once.
+double CompulsoryBytes(const GroupShape& shape) {
+  double bytes = shape.read_bytes + shape.constant_bytes + shape.write_bytes;
+  for (const Product& p : shape.products) bytes += p.right_bytes() * static_cast<double>(p.count);
+  return bytes;
+}
+
+Bound BoundOf(const GroupShape& shape, const TileCost& tile, Nanos launch, double rate) {
+  if (static_cast<double>(launch.count()) > tile.time_ns) return Bound::kLaunch;
+  if (tile.dram_bytes / rate > tile.compute_ns) {
+    return CompulsoryBytes(shape) / rate <= tile.compute_ns ? Bound::kSram : Bound::kBandwidth;
+  }
+  return tile.matrix_cycles >= shape.vector_cycles ? Bound::kCompute : Bound::kVector;
+}
+
+// Sets body_bytes and cap from dram_bytes and compute.
+void SetBody(const CoreClass& core, StepCost& cost) {
+  if (cost.dram_bytes == 0) return;
+  const ByteUnits bytes = cost.dram_bytes << kByteUnitBits;
+  const ByteUnits port = RateUnits(core.dma_bytes_per_second);
+  const std::int64_t compute = cost.compute.count();
+  cost.cap = port;
+  cost.body_bytes = bytes;
+  if (compute == 0) return;
+  const ByteUnits demand = base::CeilDiv(bytes, compute);
+  if (demand > port) return;
+  cost.cap = demand;
+  // Below bytes + compute, that is 2⁶² + 2⁵³.
+  cost.body_bytes = demand * compute;
+}
+
+Result<StepCost> Assemble(const StepSource& source, const GroupShape& shape, const TileCost& tile,
+                          std::int64_t shards, const CoreClass& core, const Spec& device) {
+  if (tile.dram_bytes > static_cast<double>(kMaxStepBytes)) {
+    return base::OutOfRange(source.Describe() + ": one step moves more than " +
+                            std::to_string(kMaxStepBytes) + " bytes");
+  }
+  if (!(tile.compute_ns <= kMaxNanos)) {
+    return base::OutOfRange(source.Describe() + ": one step computes for more than 2^53 ns");
+  }
+  StepCost cost;
+  cost.launch = device.step_launch;
+  cost.fill = Nanos(base::RoundToInt64(tile.fill_ns).value_or(0));
+  cost.compute = Nanos(base::RoundToInt64(tile.compute_ns).value_or(0));
+  cost.drain = Nanos(base::RoundToInt64(tile.drain_ns).value_or(0));
+  cost.dram_bytes = static_cast<std::int64_t>(Ceil(tile.dram_bytes));
+  cost.sram_peak_bytes = static_cast<std::int64_t>(Ceil(tile.sram_bytes));
+  const double macs = Macs(shape);
+  const EventEnergy energy = device.event_energy();
+  const auto rounded_macs = base::RoundToInt64(macs);
+  const auto vector_ops = base::RoundToInt64(shape.vector_ops);
+  const auto energy_pj =
+      base::RoundToInt64(macs * energy.mac + shape.vector_ops * energy.vector_op +
+                         tile.dram_bytes * energy.dram_byte);
+  if (!rounded_macs || !vector_ops || !energy_pj) {
+    return base::OutOfRange(source.Describe() + ": one step's operations exceed 64 bits");
+  }
+  cost.macs = *rounded_macs;
+  cost.vector_ops = *vector_ops;
+  cost.energy_pj = *energy_pj;
+  SetBody(core, cost);
+  cost.bound = BoundOf(shape, tile, cost.launch, FairRate(core, device, shards));
+  return cost;
+}
+
+// A group's `work` replaces that of its operators.
+Result<GroupShape> StatedShape(SizeReader& sizes, const plan::GroupWork& work,
+                               std::int64_t shards, const CoreClass& core) {
+  const auto divisor = static_cast<double>(shards);
+  GroupShape shape;
+  shape.plain_macs = static_cast<double>(sizes.Size(work.flops, std::int64_t{1} << 62)) / 2 / divisor;
+  shape.read_bytes = static_cast<double>(sizes.Size(work.read_bytes)) / divisor;
+  shape.write_bytes = static_cast<double>(sizes.Size(work.write_bytes)) / divisor;
+  const std::int64_t scratch = sizes.Size(work.scratch_bytes);
+  if (!sizes.status().ok()) return sizes.status();
+  if (scratch > core.sram_bytes) {
+    return base::ResourceExhausted(sizes.source().Describe() + ": scratch of " +
+                                   std::to_string(scratch) + " bytes, core class " +
+                                   plan::Quote(core.name) + " has " +
+                                   std::to_string(core.sram_bytes));
+  }
+  shape.scratch_bytes = static_cast<double>(scratch);
+  return shape;
+}
+
+struct Tiled {
+  GroupShape shape;
+  TileCost tile;
+};
+
+// The faster of the two ways to divide.
+Result<Tiled> BestSplit(SizeReader& sizes, const Pieces& pieces, std::int64_t shards,
+                        const CoreClass& core, double rate) {
+  const StepSource& source = sizes.source();
+  std::optional<Tiled> best;
+  double least_need = 0;
+  for (const Split split : {Split::kRows, Split::kColumns}) {
+    if (split == Split::kColumns && shards == 1) break;
+    std::optional<GroupShape> shape = ShapeOf(sizes, pieces, shards, split, core);
+    if (!sizes.status().ok()) return sizes.status();
+    if (!shape) continue;
+    LEEWAY_RETURN_IF_ERROR(CheckCore(source, *shape, core));
+    const TileResult found = SearchTile(*shape, core, source.tiling, rate);
+    if (least_need == 0 || found.least_need < least_need) least_need = found.least_need;
+    if (found.best && (!best || found.best->score < best->tile.score)) {
+      best = Tiled{*std::move(shape), *found.best};
+    }
+  }
+  if (!best) return NoTile(source, core, least_need);
+  return *std::move(best);
+}
+
+Result<StepCost> CostOf(const StepSource& source, std::span<const std::int64_t> dims,
+                        std::int64_t shards, const CoreClass& core, const Spec& device) {
+  if (shards < 1) {
+    return base::InvalidArgument(source.Describe() + ": " + std::to_string(shards) + " shards");
+  }
+  SizeReader sizes(source, dims);
+  const double rate = FairRate(core, device, shards);
+  if (source.work != nullptr) {
+    LEEWAY_ASSIGN_OR_RETURN(const GroupShape shape, StatedShape(sizes, *source.work, shards, core));
+    LEEWAY_RETURN_IF_ERROR(CheckCore(source, shape, core));
+    TileResult found = SearchTile(shape, core, source.tiling, rate);
+    if (!found.best) return NoTile(source, core, found.least_need);
+    return Assemble(source, shape, *found.best, shards, core, device);
+  }
+  LEEWAY_ASSIGN_OR_RETURN(const Pieces pieces, ReadPieces(sizes, core.dma_granule_bytes));
+  LEEWAY_ASSIGN_OR_RETURN(const Tiled tiled, BestSplit(sizes, pieces, shards, core, rate));
+  return Assemble(source, tiled.shape, tiled.tile, shards, core, device);
+}
+
+// A group whose operators say nothing of their work, measured as a whole: one engine execution a
+// step. Shards run side by side, each as long as the whole.
+Result<StepCost> ProfiledCost(const plan::Group& group, std::span<const std::int64_t> dims,
+                              std::int64_t shards, const CoreClass& core, const Spec& device) {
+  const std::optional<Prediction> time = PlannedTime(group, dims);
+  StepCost cost;
+  cost.launch = device.step_launch;
+  cost.compute = std::max(time->time, Nanos(0));
+  const double bytes = PlannedBytes(group, dims) / static_cast<double>(shards);
+  if (bytes > static_cast<double>(kMaxStepBytes) ||
+      static_cast<double>(cost.compute.count()) > kMaxNanos) {
+    return base::OutOfRange("group " + plan::Quote(group.name) + ": profile beyond " +
+                            std::to_string(kMaxStepBytes) + " bytes or 2^53 ns");
+  }
+  cost.dram_bytes = static_cast<std::int64_t>(Ceil(bytes));
+  cost.energy_pj =
+      base::RoundToInt64(bytes * device.event_energy().dram_byte).value_or(0);
+  SetBody(core, cost);
+  return cost;
+}
+
+bool SaysNothing(const plan::Entry& entry, const plan::Group& group) {
+  return std::all_of(group.ops.begin(), group.ops.end(), [&](plan::Index op) {
+    return std::holds_alternative<std::monostate>(entry.operators[op].work);
+  });
+}
+
+}  // namespace
+
+Nanos StepCost::BodyAlone(ByteUnits rate) const {
+  if (body_bytes == 0) return compute;
+  return std::max(compute, Nanos(base::CeilDiv(body_bytes, std::min(cap, rate))));
+}
+
+Result<StepCost> GroupCost(const plan::Body& plan, const plan::Entry& entry,
+                           const plan::Group& group, std::span<const std::int64_t> dims,
+                           std::int64_t shards, const CoreClass& core, const Spec& device) {
+  const bool profiled = !group.profile.empty() || group.cost_ns.has_value();
+  if (!group.work && profiled && shards >= 1 && SaysNothing(entry, group)) {
+    return ProfiledCost(group, dims, shards, core, device);
+  }
+  const StepSource source{.plan = plan,
+                          .entry = entry,
+                          .ops = group.ops,
+                          .reads = group.reads,
+                          .writes = group.writes,
+                          .tiling = group.tiling,
+                          .work = group.work ? &*group.work : nullptr,
+                          .what = "group",
+                          .name = group.name};
+  return CostOf(source, dims, shards, core, device);
+}
+
+Result<StepCost> OperatorCost(const plan::Body& plan, const plan::Entry& entry,
+                              const plan::Operator& op, std::span<const std::int64_t> dims,
+                              std::int64_t shards, const CoreClass& core, const Spec& device) {
+  const auto index = static_cast<plan::Index>(&op - entry.operators.data());
+  const StepSource source{.plan = plan,
+                          .entry = entry,
+                          .ops = {&index, 1},
+                          .reads = op.inputs,
+                          .writes = op.outputs,
+                          .tiling = {},
+                          .work = nullptr,
+                          .what = "operator",
+                          .name = op.name};
+  return CostOf(source, dims, shards, core, device);
+}
+
+}  // namespace leeway::device

@@ -1,0 +1,33 @@
+// The part of the conversion that reads variants; see plan_proto.h.
+
+#ifndef LEEWAY_PLAN_PLAN_PROTO_MAPPING_H_
+#define LEEWAY_PLAN_PLAN_PROTO_MAPPING_H_
+
+#include <string>
+#include <vector>
+
+#include "leeway_internal/plan/v1alpha/plan.pb.h"
+#include "plan/body.h"
+#include "plan/reader.h"
+
+namespace leeway::plan {
+
+namespace pb = leeway_internal::plan::v1alpha;
+
+// Returns the variant; `operators` are the names of its entry.
+Variant ReadVariant(Reader& reader, const Path& path, const pb::Variant& message,
+                    const Names& operators);
+
+// Returns a value for every dim: those named, `body().dims[i].min` for the others. Reports repeats,
+// and values outside the domain.
+std::vector<std::int64_t> ReadDimValues(
+    Reader& reader, const Path& path,
+    const google::protobuf::RepeatedPtrField<pb::DimValue>& values);
+
+std::vector<Annotation> ReadAnnotations(
+    Reader& reader, const Path& path,
+    const google::protobuf::RepeatedPtrField<pb::Annotation>& annotations);
+
+}  // namespace leeway::plan
+
+#endif  // LEEWAY_PLAN_PLAN_PROTO_MAPPING_H_

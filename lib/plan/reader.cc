@@ -1,0 +1,233 @@
+#include "plan/reader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+namespace leeway::plan {
+namespace {
+
+constexpr Interval kAny{std::numeric_limits<std::int64_t>::min(),
+                        std::numeric_limits<std::int64_t>::max()};
+
+std::string Show(const Body& body, const Expr& expr) {
+  std::string text =
+      expr.Print([&](std::size_t dim) -> std::string_view { return body.dims[dim].name; });
+  return text.size() > 80 ? text.substr(0, 80) + "..." : text;
+}
+
+// "seq = 512, batch = 1", of the dims that occur in `expr`.
+std::string ShowDims(const Body& body, const Expr& expr, const std::vector<std::int64_t>& dims) {
+  std::string text;
+  for (const std::size_t symbol : expr.Symbols()) {
+    if (!text.empty()) text += ", ";
+    text += body.dims[symbol].name + " = " + std::to_string(dims[symbol]);
+  }
+  return text;
+}
+
+std::string ShowBounds(const Interval& bounds) {
+  if (bounds.hi == std::numeric_limits<std::int64_t>::max()) {
+    return "at least " + std::to_string(bounds.lo);
+  }
+  return "within [" + std::to_string(bounds.lo) + ", " + std::to_string(bounds.hi) + "]";
+}
+
+// Returns how many bytes the UTF-8 sequence at `at` has, 0 if there is none.
+std::size_t SequenceLength(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) {
+    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u;
+  };
+  const auto continues = [&](std::size_t i) { return (byte(i) & 0xc0) == 0x80; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  if (first >= 0xc2 && first < 0xe0) return continues(1) ? 2 : 0;
+  if (first >= 0xe0 && first < 0xf0) {
+    const bool overlong = first == 0xe0 && byte(1) < 0xa0;
+    const bool surrogate = first == 0xed && byte(1) >= 0xa0;
+    return continues(1) && continues(2) && !overlong && !surrogate ? 3 : 0;
+  }
+  if (first >= 0xf0 && first < 0xf5) {
+    const bool overlong = first == 0xf0 && byte(1) < 0x90;
+    const bool beyond = first == 0xf4 && byte(1) >= 0x90;
+    return continues(1) && continues(2) && continues(3) && !overlong && !beyond ? 4 : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool IsCleanText(std::string_view text) {
+  if (std::memchr(text.data(), '\0', text.size()) != nullptr) return false;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = SequenceLength(text, at);
+    if (length == 0) return false;
+    at += length;
+  }
+  return true;
+}
+
+bool IsDimName(std::string_view name) {
+  if (name.size() > 256) return false;
+  const auto find = [&](std::string_view word) -> std::optional<std::size_t> {
+    if (word == name) return 0;
+    return std::nullopt;
+  };
+  const Result<Expr> expr = Expr::Parse(name, find);
+  return expr.ok() && !expr->is_constant() &&
+         expr->Print([&](std::size_t) { return name; }) == name;
+}
+
+void Reader::DeclareDims(const Path& plan) {
+  dims.Reserve(body_.dims.size());
+  for (Index i = 0; i < body_.dims.size(); ++i) {
+    const Dim& dim = body_.dims[i];
+    domains_.push_back({dim.min, std::max(dim.min, dim.max)});
+    Declare(plan.At("dims", i), dims, "dimension", dim.name, i);
+  }
+}
+
+std::string Reader::Text(const Path& path, const std::string& text) {
+  if (!text.empty() && !IsCleanText(text)) {
+    findings_.Error(path, "text " + Quote(text) + " is not UTF-8 without NUL");
+  }
+  return text;
+}
+
+std::string Reader::Name(const Path& path, const std::string& text) {
+  if (text.empty()) findings_.Error(path, "a name is missing");
+  return Text(path, text);
+}
+
+std::string Reader::DigestBytes(const Path& path, const std::string& bytes) {
+  if (!bytes.empty() && bytes.size() != 32) {
+    findings_.Error(path, "a digest of " + std::to_string(bytes.size()) +
+                              " bytes is neither absent nor 32 bytes long");
+  }
+  return bytes;
+}
+
+Reader::Parsed& Reader::Parse(const Path& path, const std::string& text) {
+  const absl::string_view key(text.data(), text.size());
+  if (const auto at = parsed_.find(key); at != parsed_.end()) return at->second;
+  Result<Expr> expr = Expr::Parse(
+      text, [&](std::string_view name) -> std::optional<std::size_t> { return dims.Find(name); });
+  Status status = expr.status();
+  if (status.ok()) {
+    const Result<Interval> range = RangeOf(*expr, domains_);
+    if (range.ok()) {
+      return parsed_.try_emplace(key, Parsed{*std::move(expr), *range}).first->second;
+    }
+    status = range.status();
+  }
+  findings_.Error(path, "expression " + Quote(text) + ": " + std::string(status.message()));
+  return scratch_ = {Expr::Constant(1), std::nullopt};
+}
+
+bool Reader::CheckWithin(const Path& path, const Expr& expr, const Interval& range,
+                         const Interval& bounds) {
+  if (bounds.Contains(range)) return true;
+  const std::string what = "expression " + Quote(Show(body_, expr));
+  const std::size_t cost = expr.program().size() * CornerCount(expr);
+  if (cost > corner_budget_) {
+    findings_.Error(path, what + " cannot be shown to stay " + ShowBounds(bounds));
+    return false;
+  }
+  corner_budget_ -= cost;
+  const std::optional<Witness> witness = FindOutside(expr, domains_, bounds);
+  if (!witness) return true;
+  std::string message = what + " is " + std::to_string(witness->value);
+  if (!expr.is_constant()) message += " at " + ShowDims(body_, expr, witness->dims);
+  findings_.Error(path, message + ", not " + ShowBounds(bounds));
+  return false;
+}
+
+bool Reader::CheckRange(const Path& path, const Expr& expr, const Interval& bounds) {
+  const Result<Interval> range = RangeOf(expr, domains_);
+  if (range.ok()) return CheckWithin(path, expr, *range, bounds);
+  findings_.Error(path, "expression " + Quote(Show(body_, expr)) + ": " +
+                            std::string(range.status().message()));
+  return false;
+}
+
+Expr Reader::Size(const Path& path, const std::string& text, const Interval& bounds) {
+  if (text.empty()) {
+    findings_.Error(path, "a size is missing");
+    return Expr::Constant(1);
+  }
+  Parsed& parsed = Parse(path, text);
+  if (!parsed.range || bounds.Contains(*parsed.range)) return parsed.expr;
+  if (!CheckWithin(path, parsed.expr, *parsed.range, bounds)) return Expr::Constant(1);
+  // Proven by corners: remembered, so that a size that repeats costs once.
+  parsed.range = {std::max(parsed.range->lo, bounds.lo), std::min(parsed.range->hi, bounds.hi)};
+  return parsed.expr;
+}
+
+Expr Reader::SizeOr(const Path& path, const std::string& text, std::int64_t otherwise,
+                    const Interval& bounds) {
+  if (!text.empty()) return Size(path, text, bounds);
+  return otherwise == 0 ? Expr() : otherwise == 1 ? one_ : Expr::Constant(otherwise);
+}
+
+Expr Reader::Elements(const Path& path, const std::string& texts,
+                      const std::vector<Expr>& factors) {
+  if (const auto at = products_.find(texts); at != products_.end()) return at->second;
+  Expr product = Expr::Product(factors);
+  constexpr std::int64_t kMaxBytes = 8;  // of an element
+  const Interval bounds{0, std::numeric_limits<std::int64_t>::max() / kMaxBytes};
+  if (!CheckRange(path, product, bounds)) return one_;
+  return products_.try_emplace(texts, std::move(product)).first->second;
+}
+
+Expr Reader::AnyValue(const Path& path, const std::string& text) { return Size(path, text, kAny); }
+
+double Reader::Amount(const Path& path, double value) {
+  if (std::isfinite(value) && value >= 0) return value;
+  findings_.Error(path, "the number " + std::to_string(value) + " is not finite and at least 0");
+  return 0;
+}
+
+std::int64_t Reader::NonNegative(const Path& path, std::int64_t value) {
+  if (value >= 0) return value;
+  findings_.Error(path, std::to_string(value) + " is below 0");
+  return 0;
+}
+
+int Reader::Enum(const Path& path, int value, int last, int otherwise) {
+  if (value >= 1 && value <= last) return value;
+  if (value != 0) {
+    findings_.Error(path, "the value " + std::to_string(value) + " is unknown to this reader");
+  } else if (otherwise == 0) {
+    findings_.Error(path, "a value is missing");
+  }
+  return otherwise == 0 ? 1 : otherwise;
+}
+
+void Reader::Declare(const Path& path, Names& names, std::string_view what, const std::string& name,
+                     std::size_t index) {
+  const std::optional<Index> other = names.Add(name, static_cast<Index>(index));
+  if (!other || name.empty()) return;
+  findings_.Error(path, std::string(what) + " " + Quote(name) + " repeats the name of number " +
+                            std::to_string(*other));
+}
+
+std::optional<Index> Reader::Find(const Path& path, const Names& names, std::string_view what,
+                                  const std::string& name) {
+  const std::optional<Index> index = names.Find(name);
+  if (!index) findings_.Error(path, "no " + std::string(what) + " is named " + Quote(name));
+  return index;
+}
+
+bool Reader::TakeDimCells(const Path& path, std::size_t cells) {
+  const bool fitted = dim_cells_ <= kMaxDimCells;
+  dim_cells_ += cells;
+  if (dim_cells_ <= kMaxDimCells) return true;
+  if (fitted) {
+    findings_.Error(path, "envelopes and profile points hold more than " +
+                              std::to_string(kMaxDimCells) + " dimension values");
+  }
+  return false;
+}
+
+}  // namespace leeway::plan

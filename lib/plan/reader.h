@@ -1,0 +1,115 @@
+// Reads the strings of a plan's messages: names into indices, sizes into expressions. Whatever is
+// wrong becomes a finding, and reading goes on with a harmless value.
+//
+// Threading: a Reader belongs to one thread.
+// Lifetime:  borrows the findings, the body under construction and the texts it is given.
+
+#ifndef LEEWAY_PLAN_READER_H_
+#define LEEWAY_PLAN_READER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/body.h"
+#include "plan/expr_range.h"
+#include "plan/findings.h"
+#include "plan/names.h"
+
+namespace leeway::plan {
+
+// Bounds that keep the memory of a hostile plan linear in its bytes.
+inline constexpr std::size_t kMaxDims = 64;
+inline constexpr std::size_t kMaxRank = 64;
+inline constexpr std::size_t kMaxVariants = 1024;  // of one entry
+inline constexpr std::size_t kMaxDimCells = std::size_t{1} << 24;
+inline constexpr std::int64_t kMaxShards = 4096;
+
+// Stands for an operator whose name is unknown; only a plan with findings has any.
+inline constexpr Index kUnresolved = static_cast<Index>(-1);
+
+class Reader {
+ public:
+  Reader(Body& body, Findings& findings) : body_(body), findings_(findings) {}
+
+  Findings& findings() { return findings_; }
+  Body& body() { return body_; }
+
+  Names dims, tensors, entries;
+
+  // Registers body().dims and their domains: sizes can be read from then on.
+  void DeclareDims(const Path& plan);
+
+  // Returns `text` if it is UTF-8 without NUL and, for a name, not empty.
+  std::string Name(const Path& path, const std::string& text);
+  std::string Text(const Path& path, const std::string& text);
+  // Reports a digest that is neither empty nor 32 bytes.
+  std::string DigestBytes(const Path& path, const std::string& bytes);
+
+  // Returns the size that `text` states; it must be within `bounds` for all dims in their domains.
+  Expr Size(const Path& path, const std::string& text, const Interval& bounds = kNonNegative);
+  // As Size, with a value for an empty text.
+  Expr SizeOr(const Path& path, const std::string& text, std::int64_t otherwise,
+              const Interval& bounds = kNonNegative);
+  // Returns the product of the sizes that `texts` state, which tell `factors` apart; it leaves room
+  // for the bits of an element.
+  Expr Elements(const Path& path, const std::string& texts, const std::vector<Expr>& factors);
+  // As Size, without bounds.
+  Expr AnyValue(const Path& path, const std::string& text);
+
+  // Reports an overflow of `expr`, or a value outside `bounds`, and returns whether it is fine.
+  bool CheckRange(const Path& path, const Expr& expr, const Interval& bounds);
+  // Reports a number that is negative or not finite.
+  double Amount(const Path& path, double value);
+  std::int64_t NonNegative(const Path& path, std::int64_t value);
+  // Returns an enum's value, `otherwise` where it is not set. Reports one above `last`, which a
+  // newer schema may have, and one that is not set where `otherwise` is 0.
+  int Enum(const Path& path, int value, int last, int otherwise);
+
+  // Registers `name`, or reports that the `what` of another index has it.
+  void Declare(const Path& path, Names& names, std::string_view what, const std::string& name,
+               std::size_t index);
+  // Finds `name` in `names`, or reports that no `what` has it.
+  std::optional<Index> Find(const Path& path, const Names& names, std::string_view what,
+                            const std::string& name);
+
+  // Returns whether `cells` more dim values fit; reports once when they do not.
+  bool TakeDimCells(const Path& path, std::size_t cells);
+
+  const std::vector<Interval>& domains() const { return domains_; }
+
+ private:
+  struct Parsed {
+    Expr expr;
+    // What the value was shown to stay within; nothing if the text is no good expression.
+    std::optional<Interval> range;
+  };
+  // Equal texts are parsed once: most sizes of a plan repeat.
+  Parsed& Parse(const Path& path, const std::string& text);
+  // Shows that `expr`, known to stay within `range`, stays within `bounds`, or reports.
+  bool CheckWithin(const Path& path, const Expr& expr, const Interval& range,
+                   const Interval& bounds);
+
+  Body& body_;
+  Findings& findings_;
+  std::vector<Interval> domains_;
+  absl::flat_hash_map<absl::string_view, Parsed> parsed_;
+  Parsed scratch_;
+  // Elements of shapes, by their texts: most shapes of a plan repeat.
+  absl::flat_hash_map<std::string, Expr> products_;
+  const Expr one_ = Expr::Constant(1);
+  std::size_t dim_cells_ = 0;
+  // Instructions that FindOutside may still run: proofs by corner must not cost unbounded time.
+  std::size_t corner_budget_ = std::size_t{1} << 26;
+};
+
+// Returns whether `text` is UTF-8 (RFC 3629) and has no NUL.
+bool IsCleanText(std::string_view text);
+// Returns whether `name` can stand for a dimension in an expression.
+bool IsDimName(std::string_view name);
+
+}  // namespace leeway::plan
+
+#endif  // LEEWAY_PLAN_READER_H_

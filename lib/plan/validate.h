@@ -1,0 +1,84 @@
+// What can only be checked between the parts of a plan, and the derived parts of a Body: who waits
+// for whom, what a group reads and writes, topological orders.
+//
+// Threading: pure functions of their arguments.
+
+#ifndef LEEWAY_PLAN_VALIDATE_H_
+#define LEEWAY_PLAN_VALIDATE_H_
+
+#include <vector>
+
+#include "plan/body.h"
+#include "plan/findings.h"
+#include "plan/graph.h"
+
+namespace leeway::plan {
+
+// Checks a body as ReadPlan leaves it and completes it. A body with findings stays incomplete.
+// O(plan) time and memory.
+void Validate(Body& body, Findings& findings);
+
+// Every CALL runs an entry that does not call back, in a variant whose envelope covers its
+// caller's (see Body::CalledVariant).
+void CheckCalls(const Body& body, Findings& findings);
+
+// Checks the variants of one entry whose operators are linked and acyclic: coverage, convexity.
+class VariantChecker {
+ public:
+  // `order` is a topological order of the entry's operators. Borrows everything.
+  VariantChecker(const Body& body, const Entry& entry, const TensorUses& uses,
+                 const std::vector<Index>& order, Findings& findings);
+
+  // Reports, or completes the variant: predecessors, reads and writes of groups; groups sorted.
+  void Check(const Path& path, Variant& variant);
+
+ private:
+  void AssignOwners(const Path& path, const Variant& variant);
+  void AssignGroup(const Path& path, const Variant& variant, Index group);
+  void CheckCoverage(const Path& path);
+  void LinkElided(const Path& path, const Variant& variant);
+  void LinkGroups(const Path& path, Variant& variant);
+  // Adds every group that operator `op` must wait for, other than `self`. Returns false once
+  // elided operators multiply the waits beyond a bound.
+  bool AddSources(const Operator& op, Index self, std::vector<Index>& sources);
+  void ReportElidedEdges(const Path& path);
+  void SortGroups(const std::vector<Index>& order, Variant& variant);
+  void Mark(const Group& group);
+  bool InMarked(Index op) const { return op != kNone && in_group_[op] == stamp_; }
+  void CollectReads(Variant& variant);
+  void CollectWrites(Variant& variant);
+  void MarkElidedReads(const Variant& variant);
+  void Reset(const Variant& variant);
+
+  // The group that alone consumes an elided operator, kNone, or kMany.
+  Index& ConsumerOf(Index op) { return elided_[elided_at_[op]].consumer; }
+
+  struct ElidedState {
+    std::vector<Index> sources;  // groups
+    Index consumer = kNone;
+  };
+
+  const Body& body_;
+  const Entry& entry_;
+  const TensorUses& uses_;
+  std::vector<Index> position_;  // of operators in the topological order
+  Findings& findings_;
+
+  // By operator: the group that owns it, kNone, or kElided.
+  std::vector<Index> owner_;
+  std::size_t covered_ = 0;  // operators with an owner, or elided
+  bool resolved_ = true;     // every operator that a group lists exists
+  std::vector<Index> elided_at_;
+  std::vector<ElidedState> elided_;
+  std::size_t elided_edges_ = 0;
+  // By operator: the stamp of the last group that lists it, and that recomputes it.
+  std::vector<Index> in_group_, recomputed_;
+  Index stamp_ = 0;
+  // By tensor slot.
+  std::vector<Index> read_by_;
+  std::vector<char> stored_;  // read by a group other than its producer's
+};
+
+}  // namespace leeway::plan
+
+#endif  // LEEWAY_PLAN_VALIDATE_H_

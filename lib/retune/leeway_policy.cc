@@ -1,0 +1,90 @@
+#include "retune/leeway_policy.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace leeway::retune {
+namespace {
+
+constexpr double kLastShare = 0.75;
+constexpr double kHomeShare = 0.05;
+constexpr double kHysteresis = 0.005;
+constexpr double kPremium = 0.05;
+constexpr std::int64_t kFewWindows = 5;
+constexpr double kFewRequests = 50'000;
+// How much of window 0 a plan may be fitted to, the most that is affordable first.
+constexpr double kCovers[] = {0.3, 0.2, 0.1, 0.05, 0.02};
+
+}  // namespace
+
+LeewayPolicy::LeewayPolicy(const BucketPolicyOptions& options)
+    : spec_(options.spec),
+      threshold_(options.threshold / 3),
+      gauge_(options.spec, options.threshold, ReferenceRule::Sample::kHalves, options.seed),
+      usual_(ReferenceRule::kHistoryAlpha) {}
+
+Edges LeewayPolicy::Begin(const TrafficWindow& first) {
+  home_ = ByWork(first.lengths);
+  usual_.Fold(home_);
+  gauge_plan_ = gauge_.Begin(first);
+  return gauge_plan_;
+}
+
+BucketDecision LeewayPolicy::Close(const TrafficWindow& window, const PlanLibrary& library) {
+  ++closed_;
+  requests_ += window.lengths.total();
+  if (std::optional<Edges> moved = gauge_.Close(window, gauge_plan_)) {
+    gauge_plan_ = std::move(*moved);
+    ++earned_;
+  }
+  const LengthHistogram last = ByWork(window.lengths);
+  const LengthHistogram forecast = Blend(kLastShare, last, 1 - kLastShare, usual_.mean());
+  usual_.Fold(last);
+
+  const double home_share = HomeRemembered() ? 0 : kHomeShare;
+  const LengthHistogram guarded = Blend(1 - home_share, forecast, home_share, home_);
+  const ScoredPlan best = BestPlan(library, guarded, spec_);
+  if (MayCompile()) {
+    const FittedBuckets candidate = FitBuckets(forecast, spec_);
+    const double covered = Evaluate(library.plans[best.plan], forecast, spec_).cost;
+    if (covered > (1 + threshold_) * candidate.cost) {
+      ++spent_;
+      return BucketDecision::Compile(Insured(forecast, candidate, library.plans.front()));
+    }
+  }
+  const double serving = Evaluate(library.serving(), guarded, spec_).cost;
+  if (serving > (1 + kHysteresis) * best.cost) return BucketDecision::Switch(best.plan);
+  return BucketDecision::Keep();
+}
+
+LengthHistogram LeewayPolicy::ByWork(const LengthHistogram& lengths) const {
+  double useful = 0;
+  for (const LengthWeight& e : lengths) useful += e.weight * spec_.cost(e.length);
+  LengthHistogram scaled = lengths;
+  scaled.Scale(useful > 0 ? 1 / useful : 0);
+  return scaled;
+}
+
+bool LeewayPolicy::HomeRemembered() const {
+  return closed_ * ReferenceRule::kHistoryAlpha < 1;
+}
+
+bool LeewayPolicy::MayCompile() const {
+  const bool little_seen = closed_ < kFewWindows && requests_ < kFewRequests;
+  return spent_ < (little_seen ? std::min<std::int64_t>(earned_, 1) : earned_);
+}
+
+Edges LeewayPolicy::Insured(const LengthHistogram& forecast, const FittedBuckets& best,
+                            const Edges& frozen) const {
+  if (HomeRemembered()) return best.edges;
+  const double gain = Evaluate(frozen, forecast, spec_).cost - best.cost;
+  const double limit = best.cost + kPremium * std::max(0.0, gain);
+  for (const double cover : kCovers) {
+    Edges insured = FitBuckets(Blend(1 - cover, forecast, cover, home_), spec_).edges;
+    if (Evaluate(insured, forecast, spec_).cost <= limit) return insured;
+  }
+  return best.edges;
+}
+
+}  // namespace leeway::retune

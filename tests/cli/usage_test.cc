@@ -1,0 +1,129 @@
+#include "support/program.h"
+#include "tests/catch.h"
+
+namespace leeway::testing {
+namespace {
+
+using Catch::Matchers::Contains;
+using Words = std::vector<std::string>;
+
+struct Wrong {
+  Words words;
+  std::string said;
+};
+
+TEST_CASE("a wrong command line exits 2, says what is wrong on standard error and prints nothing",
+          "[cli][usage]") {
+  const Wrong wrong = GENERATE(values<Wrong>({
+      {{}, "no command given"},
+      {{"simulat"}, "did you mean 'simulate'?"},
+      {{"frobnicate"}, "no command 'frobnicate'; 'leeway help' lists them"},
+      {{"--json", "buckets"}, "the command comes first"},
+      {{"plan"}, "plan needs one of: check, show"},
+      {{"plan", "chek"}, "did you mean 'plan check'?"},
+      {{"plan", "nothing"}, "there is: check, show"},
+      {{"help", "bucket"}, "did you mean 'buckets'?"},
+      {{"buckets"}, "buckets needs a TRAFFIC"},
+      {{"buckets", "a", "b"}, "one argument too many: 'b'"},
+      {{"buckets", "a", "--windw", "1h"}, "no option '--windw' in 'leeway buckets'"},
+      {{"buckets", "a", "--windw", "1h"}, "did you mean '--window'?"},
+      {{"buckets", "a", "--z"}, "no option '--z'"},
+      {{"buckets", "a", "-z"}, "no option '-z'"},
+      {{"buckets", "a", "--k"}, "option --k needs a value"},
+      {{"buckets", "a", "--k", "many"}, "option --k: 'many' is not a whole number from 1 to 4096"},
+      {{"buckets", "a", "--k", "0"}, "option --k: '0'"},
+      {{"buckets", "a", "--k", "8.5"}, "option --k: '8.5'"},
+      {{"buckets", "a", "--phi", "-1"}, "option --phi: '-1' is not a number"},
+      {{"buckets", "a", "--phi", "nan"}, "option --phi: 'nan'"},
+      {{"buckets", "a", "--tau", "3%"}, "option --tau: '3%'"},
+      {{"buckets", "a", "--align", "0"}, "option --align: '0'"},
+      {{"buckets", "a", "--window", "10"}, "option --window: '10' is not a duration"},
+      {{"buckets", "a", "--window", "10 parsecs"}, "such as 50ms or 10m"},
+      {{"buckets", "a", "--window", "-1h"}, "option --window: '-1h' is not a duration"},
+      {{"buckets", "a", "--window", "0"}, "a duration above zero"},
+      {{"buckets", "a", "--window", "999999999d"}, "option --window"},
+      {{"buckets", "a", "--seed", "-1"}, "option --seed: '-1'"},
+      {{"buckets", "a", "--format", "xml"}, "option --format: 'xml' is not one of auto, csv"},
+      {{"buckets", "a", "--color", "blue"}, "option --color: 'blue'"},
+      {{"buckets", "a", "--json=yes"}, "option --json takes no value"},
+      {{"buckets", "a", "--dim", "seq=1:8"}, "option --dim: 'seq=1:8'"},
+      {{"simulate"}, "simulate needs a PLAN"},
+      {{"simulate", "p"}, "simulate needs --traffic TRAFFIC"},
+      {{"simulate", "p", "--traffic", "t", "--bind", "seq"}, "of the form DIM=COLUMN"},
+      {{"simulate", "p", "--traffic", "t", "--slo", "p42=1s"}, "option --slo: 'p42=1s'"},
+      {{"simulate", "p", "--traffic", "t", "--slo", "fast"}, "option --slo: 'fast'"},
+      {{"simulate", "p", "--traffic", "t", "--fallback", "pray"}, "generic, nearest, reject"},
+      {{"simulate", "p", "--traffic", "t", "--max-batch-size", "0"}, "option --max-batch-size"},
+      {{"plan", "check"}, "plan check needs a PLAN"},
+      {{"plan", "show"}, "plan show needs a PLAN"},
+  }));
+  CAPTURE(wrong.words);
+  const Said said = RunLeeway(wrong.words);
+  CHECK(said.exit_code == 2);
+  CHECK(said.out.empty());
+  CHECK_THAT(said.err, Catch::StartsWith("leeway: ") && Contains(wrong.said));
+}
+
+TEST_CASE("help is data, exits 0 and names every option that the command takes", "[cli][usage]") {
+  const Words words =
+      GENERATE(values<Words>({{"help", "simulate"}, {"simulate", "--help"}, {"simulate", "-h"}}));
+  CAPTURE(words);
+  const Said said = RunLeeway(words);
+  CHECK(said.exit_code == 0);
+  CHECK(said.err.empty());
+  for (const char* option : {"--json",
+                             "--seed",
+                             "--output",
+                             "--quiet",
+                             "--verbose",
+                             "--color",
+                             "--device",
+                             "--traffic",
+                             "--format",
+                             "--map",
+                             "--limit",
+                             "--requests",
+                             "--window",
+                             "--bind",
+                             "--strict",
+                             "--max-batch-size",
+                             "--max-queue-delay",
+                             "--max-queue-size",
+                             "--slo",
+                             "--fallback",
+                             "--phi",
+                             "--max-concurrent-runs",
+                             "--first-come",
+                             "--telemetry"}) {
+    CHECK_THAT(said.out, Contains(option));
+  }
+}
+
+TEST_CASE("the list of commands fits 80 columns and names only commands that exist",
+          "[cli][usage]") {
+  const Words words = GENERATE(values<Words>({{"help"}, {"--help"}, {"-h"}}));
+  const Said said = RunLeeway(words);
+  CHECK(said.exit_code == 0);
+  CHECK(said.err.empty());
+  for (const char* command : {"buckets", "simulate", "plan check", "plan show", "help"}) {
+    CHECK_THAT(said.out, Contains(command));
+  }
+  for (const char* missing : {"loop", "retune", "drift", "scenario"}) {
+    CHECK_THAT(said.out, !Contains(missing));
+  }
+  for (std::size_t at = 0; at < said.out.size();) {
+    const std::size_t end = said.out.find('\n', at);
+    CHECK(end - at <= 80);
+    at = end + 1;
+  }
+}
+
+TEST_CASE("--version prints the version", "[cli][usage]") {
+  const Said said = RunLeeway({"--version"});
+  CHECK(said.exit_code == 0);
+  CHECK(said.out == "leeway " LEEWAY_VERSION "\n");
+  CHECK(said.err.empty());
+}
+
+}  // namespace
+}  // namespace leeway::testing

@@ -1,0 +1,226 @@
+#include "device/spec.h"
+
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "leeway_internal/device/v1alpha/device.pb.h"
+#include "tests/catch.h"
+#include "tests/device/support/plan_maker.h"
+
+namespace leeway::device {
+namespace {
+
+namespace pb = ::leeway_internal::device::v1alpha;
+
+pb::Device Valid() {
+  pb::Device device;
+  device.set_name("tiny");
+  pb::CoreClass& core = *device.add_core_classes();
+  core.set_name("matrix");
+  core.set_count(2);
+  core.set_clock_hz(1'000'000'000);
+  core.mutable_array()->set_rows(16);
+  core.mutable_array()->set_cols(16);
+  core.mutable_vector()->set_lanes(128);
+  core.set_sram_bytes(1 << 20);
+  core.mutable_dma()->set_bytes_per_second(50'000'000'000);
+  device.mutable_dram()->set_capacity_bytes(std::int64_t{1} << 30);
+  device.mutable_dram()->set_bytes_per_second(100'000'000'000);
+  return device;
+}
+
+Result<Spec> Parse(const pb::Device& device) {
+  return ParseSpec(device.SerializeAsString(), "d.binpb");
+}
+
+TEST_CASE("what a description leaves out has its stated default", "[device][unit]") {
+  const auto spec = Parse(Valid());
+  REQUIRE(spec.ok());
+  const CoreClass& core = spec->classes[0];
+  CHECK(core.arrays == 1);
+  CHECK(core.vector_issue == 1);
+  CHECK(core.launch_depth == 1);
+  CHECK(core.dma_granule_bytes == 1);
+  CHECK(core.mode == ComputeMode::kOverlapped);
+  CHECK(core.dataflow == Dataflow::kWeightStationary);
+  CHECK(core.core_clock_hz == std::vector<std::int64_t>{1'000'000'000, 1'000'000'000});
+  CHECK(core.DtypeFactor(DType::kF32) == 1);
+  CHECK(spec->step_launch == Nanos(0));
+  CHECK_FALSE(spec->calibration_residual.has_value());
+}
+
+TEST_CASE("cores are numbered by class and within it", "[device][unit]") {
+  pb::Device device = Valid();
+  pb::CoreClass& vector = *device.add_core_classes();
+  vector = device.core_classes(0);
+  vector.set_name("vector");
+  vector.set_count(3);
+  vector.clear_array();
+  vector.add_core_clock_hz(0);
+  vector.add_core_clock_hz(900'000'000);
+  vector.add_core_clock_hz(0);
+  const auto spec = Parse(device);
+  REQUIRE(spec.ok());
+  CHECK(spec->core_count() == 5);
+  CHECK(spec->CoreName(1) == "matrix:1");
+  CHECK(spec->CoreName(2) == "vector:0");
+  CHECK(spec->ClassOf(4) == 1);
+  CHECK(spec->FindClass("vector") == 1);
+  CHECK_FALSE(spec->FindClass("scalar").has_value());
+  CHECK(spec->classes[1].core_clock_hz ==
+        std::vector<std::int64_t>{1'000'000'000, 900'000'000, 1'000'000'000});
+}
+
+TEST_CASE("rates are in units of 2^-20 B/ns, rounded down", "[device][unit]") {
+  CHECK(RateUnits(1'000'000'000) == 1 << 20);
+  CHECK(RateUnits(999'999'999) == (1 << 20) - 1);
+  CHECK(RateUnits(953) == 0);
+  CHECK(RateUnits(954) == 1);
+  CHECK(RateUnits(1'000'000'000'000'000) == std::int64_t{1'000'000} << 20);
+}
+
+struct Slip {
+  std::string finding;
+  std::function<void(pb::Device&)> make;
+};
+
+TEST_CASE("every slip in a description is named with its path and bound", "[device][unit]") {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const Slip slip = GENERATE_COPY(values<Slip>({
+      {"name: name \"\" is not 1 to 128", [](auto& d) { d.clear_name(); }},
+      {"core_classes: no core class", [](auto& d) { d.clear_core_classes(); }},
+      {"core_classes[0].name: name \"a:b\"",
+       [](auto& d) { d.mutable_core_classes(0)->set_name("a:b"); }},
+      {"core_classes[1].name: core class \"matrix\" exists already",
+       [](auto& d) { *d.add_core_classes() = d.core_classes(0); }},
+      {"core_classes[0].count: 0 is not in [1, 256]",
+       [](auto& d) { d.mutable_core_classes(0)->set_count(0); }},
+      {"core_classes[0].count: 4000000000 is not in [1, 256]",
+       [](auto& d) { d.mutable_core_classes(0)->set_count(4'000'000'000); }},
+      {"core_classes[1].count: 257 cores in total exceed 256",
+       [](auto& d) {
+         *d.add_core_classes() = d.core_classes(0);
+         d.mutable_core_classes(1)->set_name("b");
+         d.mutable_core_classes(1)->set_count(255);
+       }},
+      {"core_classes[0].clock_hz: 0 is not in",
+       [](auto& d) { d.mutable_core_classes(0)->set_clock_hz(0); }},
+      {"core_classes[0].clock_hz: -5 is not in",
+       [](auto& d) { d.mutable_core_classes(0)->set_clock_hz(-5); }},
+      {"core_classes[0].core_clock_hz: 1 clocks for 2 cores",
+       [](auto& d) { d.mutable_core_classes(0)->add_core_clock_hz(1); }},
+      {"core_classes[0]: core class \"matrix\" has no array and no vector unit",
+       [](auto& d) {
+         d.mutable_core_classes(0)->clear_array();
+         d.mutable_core_classes(0)->clear_vector();
+       }},
+      {"core_classes[0].array.cols: 0 is not in [1, 65536]",
+       [](auto& d) { d.mutable_core_classes(0)->mutable_array()->set_cols(0); }},
+      {"core_classes[0].array.drain: only mode SCALESIM",
+       [](auto& d) { d.mutable_core_classes(0)->mutable_array()->set_drain(true); }},
+      {"core_classes[0].sram_bytes: 0 is not in",
+       [](auto& d) { d.mutable_core_classes(0)->clear_sram_bytes(); }},
+      {"core_classes[0].sram_bytes: 9223372036854775807 is not in [1, 1099511627776]",
+       [](auto& d) {
+         d.mutable_core_classes(0)->set_sram_bytes(std::numeric_limits<std::int64_t>::max());
+       }},
+      {"core_classes[0].dma.bytes_per_second: 0 is not in [1000000, 1000000000000000]",
+       [](auto& d) { d.mutable_core_classes(0)->clear_dma(); }},
+      {"core_classes[0].dma.engines: more than one DMA engine is not modelled",
+       [](auto& d) { d.mutable_core_classes(0)->mutable_dma()->set_engines(2); }},
+      {"core_classes[0].compute_mode: unknown value 9",
+       [](auto& d) {
+         d.mutable_core_classes(0)->set_compute_mode(static_cast<pb::CoreClass::ComputeMode>(9));
+       }},
+      {"core_classes[0].dataflow: unknown value -1",
+       [](auto& d) {
+         d.mutable_core_classes(0)->set_dataflow(static_cast<pb::CoreClass::Dataflow>(-1));
+       }},
+      {"core_classes[0].dtype_factors[0].dtype: unknown dtype \"F33\"",
+       [](auto& d) {
+         auto& factor = *d.mutable_core_classes(0)->add_dtype_factors();
+         factor.set_dtype("F33");
+         factor.set_factor(1);
+       }},
+      {"core_classes[0].dtype_factors[0].factor: nan is not positive",
+       [](auto& d) {
+         auto& factor = *d.mutable_core_classes(0)->add_dtype_factors();
+         factor.set_dtype("F32");
+         factor.set_factor(kNan);
+       }},
+      {"dram.capacity_bytes: -1 is not in",
+       [](auto& d) { d.mutable_dram()->set_capacity_bytes(-1); }},
+      {"dram.arbitration: RANDOM_PRIORITY is not modelled",
+       [](auto& d) { d.mutable_dram()->set_arbitration(pb::Dram::RANDOM_PRIORITY); }},
+      {"launch.step_launch_ns: -1 is not in",
+       [](auto& d) { d.mutable_launch()->set_step_launch_ns(-1); }},
+      {"power.static_watts: nan is not in",
+       [](auto& d) { d.mutable_power()->set_static_watts(kNan); }},
+      {"power.matrix_watts: inf is not in",
+       [](auto& d) { d.mutable_power()->set_matrix_watts(kInf); }},
+      {"power.thermal: heat is not modelled",
+       [](auto& d) { d.mutable_power()->mutable_thermal(); }},
+      {"power.dvfs: a clock that follows the power is not modelled",
+       [](auto& d) { d.mutable_power()->mutable_dvfs(); }},
+      {"calibration.residual: -",
+       [](auto& d) { d.mutable_calibration()->set_residual(-1); }},
+  }));
+  pb::Device device = Valid();
+  slip.make(device);
+  const auto spec = Parse(device);
+  CAPTURE(slip.finding, spec.status().ToString());
+  CHECK(spec.status().code() == StatusCode::kInvalidArgument);
+  const std::string line = "d.binpb: " + slip.finding;
+  CHECK(spec.status().message().find(line) != std::string_view::npos);
+}
+
+TEST_CASE("all findings are reported, one a line", "[device][unit]") {
+  const auto spec = ParseSpec("", "empty");
+  REQUIRE_FALSE(spec.ok());
+  const std::string message(spec.status().message());
+  CHECK(std::count(message.begin(), message.end(), '\n') == 3);
+  CHECK(message.find("empty: dram.bytes_per_second: 0") != std::string::npos);
+}
+
+TEST_CASE("bytes that are no description and newer ones are told apart", "[device][unit]") {
+  CHECK(ParseSpec("\xff\xff", "x").status().code() == StatusCode::kDataLoss);
+  const std::string whole = Valid().SerializeAsString();
+  CHECK_FALSE(ParseSpec(std::string_view(whole).substr(0, whole.size() - 3), "x").ok());
+  pb::Device newer = Valid();
+  newer.set_min_reader_version(2);
+  newer.clear_name();
+  CHECK(Parse(newer).status().code() == StatusCode::kFailedPrecondition);
+}
+
+TEST_CASE("the digest follows the content and survives a round trip", "[device][unit]") {
+  const auto spec = Parse(Valid());
+  REQUIRE(spec.ok());
+  CHECK(spec->digest_hex.size() == 64);
+  CHECK(ParseSpec(spec->serialized, "again")->digest == spec->digest);
+  pb::Device other = Valid();
+  other.mutable_core_classes(0)->set_launch_depth(2);
+  CHECK(Parse(other)->digest != spec->digest);
+}
+
+TEST_CASE("the shipped device has the peak, the energy and the idle power of its sources",
+          "[device][golden]") {
+  const Spec spec = testing::Shipped();
+  CHECK(spec.core_count() == 4);
+  const CoreClass& core = spec.classes[0];
+  const double peak = 2.0 * core.array_rows * core.array_cols * core.arrays * core.count *
+                      static_cast<double>(core.clock_hz);
+  CHECK(peak == Approx(131.072e12));
+  CHECK(spec.dram_rate() == 644'245'094);  // 614.4 · 2^20, rounded down
+  const EventEnergy energy = spec.event_energy();
+  CHECK(energy.mac == Approx(0.98).epsilon(0.01));          // pJ: 16.92 W an array at 1.05 GHz
+  CHECK(energy.dram_byte == Approx(8 * 1.92).epsilon(0.01));  // 1.9 pJ a bit
+  CHECK(spec.power.static_watts + spec.power.matrix_watts + spec.power.vector_watts +
+            spec.power.sram_watts + 614.4 * spec.power.dram_watts_per_gbps <
+        spec.power.thermal_design_watts);
+  for (const std::string& field : spec.assumed) CHECK_FALSE(field.empty());
+}
+
+}  // namespace
+}  // namespace leeway::device

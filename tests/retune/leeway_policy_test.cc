@@ -1,0 +1,3 @@
+#include "retune/leeway_policy.h"
+
+#include "tests/catch.h"
