@@ -56,6 +56,9 @@ if(TARGET leeway_text_objects)
   add_library(leeway::text ALIAS leeway_text_library)
   set_target_properties(leeway_text_library PROPERTIES OUTPUT_NAME leeway_text EXPORT_NAME text)
   target_link_libraries(leeway_text_library PUBLIC leeway)
-  # The full protobuf runtime holds the lite one: this drops the second from programs of both.
-  target_link_options(leeway_text_library INTERFACE -Wl,--as-needed)
+  # The full protobuf runtime holds the lite one. Named first, it leaves nothing for the lite one to
+  # resolve, in whatever order a program names our libraries, and the linker drops that: a process
+  # loads one of the two.
+  target_link_options(leeway_text_library INTERFACE
+    -Wl,--no-as-needed,$<TARGET_FILE:protobuf::libprotobuf>,--as-needed)
 endif()

@@ -17,12 +17,12 @@ inline namespace v0 {
 
 enum class Cause {
   // Queueing delay.
-  kAdmission,             // before the batcher took it
-  kBatching,              // until its batch closed
-  kHigherPriority,        // an allowed core ran a more urgent step
-  kLowerPriorityInFlight, // an allowed core ran a less urgent step, and steps are not preempted
-  kCapacity,              // every allowed core ran a step of the same urgency
-  kDispatch,              // an allowed core was idle: the runtime's own cost
+  kAdmission,              // before the batcher took it
+  kBatching,               // until its batch closed
+  kHigherPriority,         // an allowed core ran a more urgent step
+  kLowerPriorityInFlight,  // an allowed core ran a less urgent step, and steps are not preempted
+  kCapacity,               // every allowed core ran a step of the same urgency
+  kDispatch,               // an allowed core was idle: the runtime's own cost
   // Core imbalance: a core was idle that the placement or the policy kept from it.
   kCoreImbalance,
   // The request ran unfused: generic time less the fused time it would have taken.

@@ -42,26 +42,27 @@ struct BucketStudyOptions {
 
 struct BucketPolicyResult {
   std::string name;
-  double waste = 0;                 // 1 − Σ lengths / Σ cost, over scored windows
-  double gain = 0;                  // cost of frozen / cost − 1
-  std::optional<double> captured;   // share of the oracle's gain; none where the oracle gains nothing
-  std::uint64_t retunes = 0;        // plans compiled after the first
-  std::uint64_t switches = 0;       // returns to a plan compiled before
-  double worst_window = 0;          // largest cost / cost of frozen − 1 of one window
-  double excess = 0;                // cost above frozen's in windows where there is any, of all cost
-  double fallback_rate = 0;         // requests that no bucket covered
+  double waste = 0;  // 1 − Σ lengths / Σ cost, over scored windows
+  double gain = 0;   // cost of frozen / cost − 1
+  std::optional<double>
+      captured;                // share of the oracle's gain; none where the oracle gains nothing
+  std::uint64_t retunes = 0;   // plans compiled after the first
+  std::uint64_t switches = 0;  // returns to a plan compiled before
+  double worst_window = 0;     // largest cost / cost of frozen − 1 of one window
+  double excess = 0;           // cost above frozen's in windows where there is any, of all cost
+  double fallback_rate = 0;    // requests that no bucket covered
 };
 
 struct BucketStudy {
-  std::uint64_t windows = 0;   // non-empty ones, the first included
+  std::uint64_t windows = 0;  // non-empty ones, the first included
   double requests = 0;
   std::int64_t max_length = 0;
   // "frozen", "oracle", "ref", "refx", "leeway", "library", "pow2", "exponential", in this order.
   std::vector<BucketPolicyResult> policies;
 };
 
-// kInvalidArgument names the option and its bound, or the dims there are; kFailedPrecondition if the
-// traffic has fewer than two windows; otherwise the traffic's own error.
+// kInvalidArgument names the option and its bound, or the dims there are; kFailedPrecondition if
+// the traffic has fewer than two windows; otherwise the traffic's own error.
 Result<BucketStudy> StudyBuckets(const Traffic& traffic, const BucketStudyOptions& options = {});
 
 }  // namespace v0

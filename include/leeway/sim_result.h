@@ -70,12 +70,12 @@ struct SimSummary {
   // Σ over submitted requests of predicted core time at their bucket, alone, batch of one, launches
   // per step included and per run excluded; the fallback at phi.
   Nanos work{0};
-  double fallback_rate = 0;   // fallback / submitted
-  double padding_waste = 0;   // 1 − Σ f(actual dims) / Σ f(bucket), in core time
-  double goodput_rps = 0;     // within_slo per second of makespan
+  double fallback_rate = 0;  // fallback / submitted
+  double padding_waste = 0;  // 1 − Σ f(actual dims) / Σ f(bucket), in core time
+  double goodput_rps = 0;    // within_slo per second of makespan
   double slo_attainment = 0;
   double energy_j = 0;
-  std::string energy_origin;  // how far it is modelled
+  std::string energy_origin;                        // how far it is modelled
   double fairness_streams = 0, fairness_cores = 0;  // Jain's index over mean slowdown, busy time
   // What was assumed on the way, e.g. which dim of the traffic feeds which of the plan.
   std::vector<std::string> notes;

@@ -1,11 +1,12 @@
 // Arrivals: when requests come, of which shape, on which stream.
 //
-// A Traffic describes where arrivals come from and which part of them is wanted; reading is streamed,
-// so that memory does not depend on the trace's length.
+// A Traffic describes where arrivals come from and which part of them is wanted; reading is
+// streamed, so that memory does not depend on the trace's length.
 //
 // Threading: immutable; any thread may read. Copies share one body.
 // Time:      arrivals count from the trace's first arrival (recorded) or its start (generated).
-// Errors:    Open checks what can be checked without reading the whole file; a bad row is found when
+// Errors:    Open checks what can be checked without reading the whole file; a bad row is found
+// when
 //            it is read and names the file and the line.
 
 #ifndef LEEWAY_TRAFFIC_H_
@@ -59,14 +60,16 @@ class Traffic {
   static Result<Traffic> Poisson(double requests_per_second, Nanos span, std::string_view dim,
                                  std::vector<std::int64_t> lengths);
 
-  // The arrivals of the first `span` of the trace, and of its last. Last reads the trace once to
-  // find its end, when it is first used.
+  // The arrivals of the first `span` of the trace, and of its last. Last reads a recorded trace
+  // once to find its end, when it is first used; its times begin anew, as those of a trace of its
+  // own.
   Traffic First(Nanos span) const;
   Traffic Last(Nanos span) const;
   Traffic Limit(std::uint64_t requests) const;
 
   std::string_view name() const;
-  // SHA-256 of the source bytes and the selection, in hexadecimal.
+  // SHA-256 of the source bytes and the selection, in hexadecimal: the path is not in it. Reads the
+  // file when it is first called; all zeros if that fails.
   const std::string& digest() const;
   // Names of the dims that the traffic carries, and of its streams.
   const std::vector<std::string>& dims() const;

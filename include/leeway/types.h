@@ -19,7 +19,9 @@ class Priority {
 
   // Out-of-range levels are clamped to [kMostUrgent, kLeastUrgent].
   constexpr explicit Priority(int level)
-      : level_(level < kMostUrgent ? kMostUrgent : level > kLeastUrgent ? kLeastUrgent : level) {}
+      : level_(level < kMostUrgent    ? kMostUrgent
+               : level > kLeastUrgent ? kLeastUrgent
+                                      : level) {}
   constexpr int level() const { return level_; }
 
   friend constexpr auto operator<=>(Priority, Priority) = default;

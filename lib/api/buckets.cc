@@ -30,8 +30,8 @@ Status CheckOptions(const BucketStudyOptions& options) {
     return base::InvalidArgument(absl::StrCat("align is ", options.align, "; between 1 and 2^32"));
   }
   if (options.window <= Nanos{0}) {
-    return base::InvalidArgument(absl::StrCat("window is ", options.window.count(),
-                                              " ns; more than 0"));
+    return base::InvalidArgument(
+        absl::StrCat("window is ", options.window.count(), " ns; more than 0"));
   }
   return Status();
 }
@@ -41,9 +41,10 @@ Result<std::size_t> FindDim(const traffic::Body& body, const std::string& name) 
   if (name.empty() && dims.size() == 1) return std::size_t{0};
   const auto found = std::find(dims.begin(), dims.end(), name);
   if (found != dims.end()) return static_cast<std::size_t>(found - dims.begin());
-  return base::InvalidArgument(absl::StrCat(
-      name.empty() ? "the traffic has several dims, name one" : absl::StrCat("the traffic has no dim \"", name, "\""),
-      "; it has: ", absl::StrJoin(dims, ", ")));
+  return base::InvalidArgument(
+      absl::StrCat(name.empty() ? "the traffic has several dims, name one"
+                                : absl::StrCat("the traffic has no dim \"", name, "\""),
+                   "; it has: ", absl::StrJoin(dims, ", ")));
 }
 
 retune::LengthHistogram ToHistogram(const std::vector<std::pair<std::int64_t, double>>& lengths) {

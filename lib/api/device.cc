@@ -28,8 +28,8 @@ Result<Device> Device::Load(const std::string& path_or_name) {
   if (bytes.status().code() != StatusCode::kNotFound) return bytes.status();
   const auto shipped = base::FindShipped(base::ShippedKind::kDevice, path_or_name);
   if (shipped) return Parse(shipped->bytes, path_or_name);
-  return base::NotFound(path_or_name + ": no such file, and no such device ships; those that do: " +
-                        ShippedNames());
+  return base::NotFound(
+      path_or_name + ": no such file, and no such device ships; those that do: " + ShippedNames());
 }
 
 Result<Device> Device::Parse(std::string_view bytes, std::string_view name) {

@@ -24,9 +24,9 @@ std::vector<std::string> DimNames(const plan::Body& plan) {
 
 }  // namespace
 
-Result<DimBinding> DimBinding::Make(
-    const plan::Body& plan, const std::vector<std::string>& traffic_dims,
-    const std::vector<std::pair<std::string, std::string>>& pairs) {
+Result<DimBinding> DimBinding::Make(const plan::Body& plan,
+                                    const std::vector<std::string>& traffic_dims,
+                                    const std::vector<std::pair<std::string, std::string>>& pairs) {
   DimBinding binding;
   binding.plan_ = &plan;
   binding.source_.assign(plan.dims.size(), kFree);
@@ -40,12 +40,12 @@ Result<DimBinding> DimBinding::Make(
     const auto from = IndexOf(traffic_dims, from_name);
     const auto to = IndexOf(plan_dims, to_name);
     if (!from) {
-      return base::InvalidArgument(absl::StrCat("the traffic has no dim \"", from_name, "\"; it has: ",
-                                                absl::StrJoin(traffic_dims, ", ")));
+      return base::InvalidArgument(absl::StrCat("the traffic has no dim \"", from_name,
+                                                "\"; it has: ", absl::StrJoin(traffic_dims, ", ")));
     }
     if (!to) {
-      return base::InvalidArgument(absl::StrCat("the plan has no dim \"", to_name, "\"; it has: ",
-                                                absl::StrJoin(plan_dims, ", ")));
+      return base::InvalidArgument(absl::StrCat("the plan has no dim \"", to_name,
+                                                "\"; it has: ", absl::StrJoin(plan_dims, ", ")));
     }
     if (binding.source_[*to] != kFree) {
       return base::InvalidArgument(absl::StrCat("dim \"", to_name, "\" is bound twice"));
@@ -71,9 +71,10 @@ Result<DimBinding> DimBinding::Make(
     free_to.clear();
   }
   if (!free_to.empty()) {
-    return base::InvalidArgument(absl::StrCat(
-        "dim \"", plan_dims[free_to.front()], "\" of the plan has no source in the traffic, which has: ",
-        absl::StrJoin(traffic_dims, ", ")));
+    return base::InvalidArgument(
+        absl::StrCat("dim \"", plan_dims[free_to.front()],
+                     "\" of the plan has no source in the traffic, which has: ",
+                     absl::StrJoin(traffic_dims, ", ")));
   }
   return binding;
 }
@@ -87,9 +88,9 @@ Result<sched::DimValues> DimBinding::Apply(const traffic::Arrival& arrival,
     if (source_[d] != kFree) dims[d] = arrival.dims[source_[d]];
     if (dims[d] >= dim.min && dims[d] <= dim.max) continue;
     if (above_domain == SimulateOptions::AboveDomain::kError) {
-      return base::OutOfRange(absl::StrCat("request at ", arrival.at.count(), " ns: dim \"", dim.name,
-                                           "\" is ", dims[d], ", outside its domain [", dim.min, ", ",
-                                           dim.max, "]"));
+      return base::OutOfRange(absl::StrCat("request at ", arrival.at.count(), " ns: dim \"",
+                                           dim.name, "\" is ", dims[d], ", outside its domain [",
+                                           dim.min, ", ", dim.max, "]"));
     }
     dims[d] = std::clamp(dims[d], dim.min, dim.max);
     clamped = true;

@@ -25,8 +25,8 @@ class DimBinding {
                                  const std::vector<std::string>& traffic_dims,
                                  const std::vector<std::pair<std::string, std::string>>& pairs);
 
-  // Returns the plan's dims of an arrival, clamped to their domain. `clamped` counts arrivals with a
-  // clamped dim; kOutOfRange with kError, naming dim, value and domain.
+  // Returns the plan's dims of an arrival, clamped to their domain. `clamped` counts arrivals with
+  // a clamped dim; kOutOfRange with kError, naming dim, value and domain.
   Result<sched::DimValues> Apply(const traffic::Arrival& arrival,
                                  SimulateOptions::AboveDomain above_domain);
 

@@ -212,7 +212,9 @@ std::string SimulateScreen(const SimulateView& view, const Ink& ink) {
   const std::string warning = ManyClamped(summary);
   if (!warning.empty()) text += ink.Warning(Wrapped(warning, 0)) + "\n\n";
   text += ink.Bold(Wrapped(Heading(view), 0)) + "\n\n";
-  text += StreamTable(view).Render(ink) + NotOk(summary.counts) + SloLine(view) + "\n";
+  text += StreamTable(view).Render(ink) +
+          ink.Faint("mean wait: from admission until the request's first step") + "\n";
+  text += NotOk(summary.counts) + SloLine(view) + "\n";
   text += Attributed(view, ink);
   text += Cores(view, ink);
   text += Facts(summary);

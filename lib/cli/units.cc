@@ -88,8 +88,9 @@ std::string FormatSpan(Nanos span) {
     if (span.count() >= size && span.count() % size == 0) {
       return std::to_string(span.count() / size) + " " + kTimeUnits[i].name;
     }
-    // Ten hours and a nanosecond are ten hours to a reader.
-    if (span.count() >= 2 * size && i >= 3) break;
+    // 90 min rather than 1.500 h, but 3.500 h rather than 210 min.
+    constexpr std::size_t kSeconds = 3;
+    if (span.count() >= 2 * size && i >= kSeconds) break;
   }
   return FormatDuration(span);
 }

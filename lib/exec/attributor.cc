@@ -138,9 +138,9 @@ Status Attributor::FillRun(RunTrace& trace) {
   std::uint64_t steps = 0;
   const std::uint64_t* counts = CountsAt(trace, 0);
   for (std::size_t n = 0; n < trace.nodes.size(); ++n) steps += counts[n];
-  trace.launches = steps == 0 ? Nanos{0}
-                              : static_cast<std::int64_t>(steps) * device_.step_launch +
-                                    device_.run_launch;
+  trace.launches =
+      steps == 0 ? Nanos{0}
+                 : static_cast<std::int64_t>(steps) * device_.step_launch + device_.run_launch;
   return Status();
 }
 
@@ -173,8 +173,8 @@ Status Attributor::Explain(RunTrace& trace, const sched::Request& request, Reque
 void Attributor::OnRequestEnded(const sched::Request& request, Outcome outcome,
                                 const sched::Run* run) {
   if (outcome != Outcome::kOk) return on_other_(request, outcome);
-  const auto found = std::find_if(traces_.begin(), traces_.end(),
-                                  [&](const RunTrace& t) { return t.run == run; });
+  const auto found =
+      std::find_if(traces_.begin(), traces_.end(), [&](const RunTrace& t) { return t.run == run; });
   LEEWAY_CHECK(found != traces_.end());
   RunTrace& trace = *found;
   RequestRecord record;

@@ -82,9 +82,9 @@ Ledger::Ledger(const SimConfig& config, sched::Model& model)
     record_->summary.streams.push_back(std::move(summary));
     std::vector<telemetry::LengthRecorder::Series>& series = series_.emplace_back();
     for (const plan::Dim& dim : model.plan().dims) {
-      series.push_back(plan::IsBatchDim(dim) ? telemetry::LengthRecorder::Series()
-                                             : lengths_.AddSeries(model.entry().name, dim.name,
-                                                                  stream.name));
+      series.push_back(plan::IsBatchDim(dim)
+                           ? telemetry::LengthRecorder::Series()
+                           : lengths_.AddSeries(model.entry().name, dim.name, stream.name));
     }
   }
 }
@@ -123,11 +123,20 @@ void Ledger::Other(const sched::Request& request, Outcome outcome) {
   Counts& counts = stream(request.stream.value()).counts;
   --counts.in_flight;
   switch (outcome) {
-    case Outcome::kOk: break;
-    case Outcome::kRejected: ++counts.rejected; break;
-    case Outcome::kExpired: ++counts.expired; break;
-    case Outcome::kCancelled: ++counts.cancelled; break;
-    case Outcome::kFailed: ++counts.failed; break;
+    case Outcome::kOk:
+      break;
+    case Outcome::kRejected:
+      ++counts.rejected;
+      break;
+    case Outcome::kExpired:
+      ++counts.expired;
+      break;
+    case Outcome::kCancelled:
+      ++counts.cancelled;
+      break;
+    case Outcome::kFailed:
+      ++counts.failed;
+      break;
   }
 }
 
@@ -144,8 +153,8 @@ Status Ledger::FinishStreams(const sched::Scheduler& scheduler) {
         counts.in_flight != told.in_flight ||
         counts.submitted != counts.ok + counts.rejected + counts.expired + counts.cancelled +
                                 counts.failed + counts.in_flight) {
-      return Status(StatusCode::kInternal,
-                    absl::StrCat("stream \"", summary.name, "\": two counts of its requests differ"));
+      return Status(StatusCode::kInternal, absl::StrCat("stream \"", summary.name,
+                                                        "\": two counts of its requests differ"));
     }
     summary.latency = StatsOf(record_->by_stream[s].latency());
     summary.queue_wait = StatsOf(waits_[s]);
@@ -182,8 +191,8 @@ void Ledger::FinishTotals(const device::Spec& device, const SimulatedWorld& worl
   summary.fallback_rate = Share(summary.counts.fallback, summary.counts.submitted);
   summary.slo_attainment = Share(summary.counts.within_slo, summary.counts.submitted);
   if (summary.work > Nanos{0}) {
-    summary.padding_waste = 1 - static_cast<double>(useful_.count()) /
-                                    static_cast<double>(summary.work.count());
+    summary.padding_waste =
+        1 - static_cast<double>(useful_.count()) / static_cast<double>(summary.work.count());
   }
   const double seconds = static_cast<double>(summary.makespan.count()) * 1e-9;
   if (seconds > 0) {

@@ -22,8 +22,8 @@ struct SimRecord {
 
 LatencyStats StatsOf(const telemetry::ExponentialHistogram& histogram);
 
-// Jain's fairness index (Jain, Chiu and Hawe, DEC-TR-301, 1984): (Σx)² / (n·Σx²); 1 for no values or
-// all zero.
+// Jain's fairness index (Jain, Chiu and Hawe, DEC-TR-301, 1984): (Σx)² / (n·Σx²); 1 for no values
+// or all zero.
 double JainIndex(const std::vector<double>& values);
 
 }  // namespace leeway::exec

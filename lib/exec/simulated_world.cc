@@ -111,10 +111,17 @@ bool SimulatedWorld::FinishDue() {
     if (phase_end_[c] > now_) continue;
     any = true;
     switch (cores_[c].phase) {
-      case Phase::kHead: EnterBody(c); break;
-      case Phase::kBody: EnterTail(c); break;
-      case Phase::kTail: Finish(c); break;
-      case Phase::kIdle: LEEWAY_CHECK(false);
+      case Phase::kHead:
+        EnterBody(c);
+        break;
+      case Phase::kBody:
+        EnterTail(c);
+        break;
+      case Phase::kTail:
+        Finish(c);
+        break;
+      case Phase::kIdle:
+        LEEWAY_CHECK(false);
     }
   }
   return any;

@@ -1,8 +1,9 @@
-// Virtual time: a device whose steps take as long as the cost model and the shared DRAM bandwidth say.
+// Virtual time: a device whose steps take as long as the cost model and the shared DRAM bandwidth
+// say.
 //
 // The core of the simulator is a loop over instants: finish what is due, deliver arrivals, let the
-// policy act, go to the next instant. Everything is integer and in a fixed order, so that equal inputs
-// give equal results everywhere.
+// policy act, go to the next instant. Everything is integer and in a fixed order, so that equal
+// inputs give equal results everywhere.
 //
 // Threading: one thread at a time.
 

@@ -50,10 +50,9 @@ sched::SchedulerOptions PolicyOptions(const ServingOptions& serving) {
   std::sort(options.batching.preferred_batch_size.begin(),
             options.batching.preferred_batch_size.end());
   options.batching.max_queue_delay = serving.batching.max_queue_delay;
-  options.batching.formation =
-      serving.batching.formation == BatchingOptions::Formation::kFirstCome
-          ? sched::BatchPolicy::Formation::kFirstCome
-          : sched::BatchPolicy::Formation::kByBucket;
+  options.batching.formation = serving.batching.formation == BatchingOptions::Formation::kFirstCome
+                                   ? sched::BatchPolicy::Formation::kFirstCome
+                                   : sched::BatchPolicy::Formation::kByBucket;
   options.max_concurrent_runs = static_cast<std::uint32_t>(serving.max_concurrent_runs);
   options.ageing_interval = serving.ageing_interval;
   options.fallback = serving.fallback == Fallback::kReject ? sched::FallbackKind::kReject
@@ -95,8 +94,7 @@ class Simulation {
       : config_(config),
         ledger_(config, model),
         attributor_(
-            *config.device, domains,
-            [this](const RequestRecord& request) { ledger_.Ok(request); },
+            *config.device, domains, [this](const RequestRecord& request) { ledger_.Ok(request); },
             [this](const sched::Request& request, Outcome outcome) {
               ledger_.Other(request, outcome);
             }),
@@ -136,8 +134,7 @@ class Simulation {
 
 Status Simulation::Run(sched::Model& model, const NextArrival& next) {
   for (const SimStream& stream : config_.streams) {
-    LEEWAY_RETURN_IF_ERROR(
-        scheduler_.OpenStream(SpecOf(stream, config_.serving, model)).status());
+    LEEWAY_RETURN_IF_ERROR(scheduler_.OpenStream(SpecOf(stream, config_.serving, model)).status());
   }
   LEEWAY_ASSIGN_OR_RETURN(std::optional<SimArrival> arrival, next());
   while (true) {
@@ -163,9 +160,9 @@ Result<std::shared_ptr<SimRecord>> RunSimulation(const SimConfig& config, const 
   LEEWAY_RETURN_IF_ERROR(CheckServing(config.serving));
   LEEWAY_RETURN_IF_ERROR(CheckFit(config));
   sched::DomainTable domains;
-  LEEWAY_ASSIGN_OR_RETURN(std::unique_ptr<sched::Model> model,
-                          sched::Model::Create(config.plan, config.device, config.entry,
-                                               config.serving.phi, domains));
+  LEEWAY_ASSIGN_OR_RETURN(
+      std::unique_ptr<sched::Model> model,
+      sched::Model::Create(config.plan, config.device, config.entry, config.serving.phi, domains));
   Simulation simulation(config, domains, *model);
   LEEWAY_RETURN_IF_ERROR(simulation.Run(*model, next));
   return simulation.Finish();

@@ -53,8 +53,8 @@ struct SimConfig {
 };
 
 // Returns the record of the whole trace. kInvalidArgument names an option out of range;
-// kFailedPrecondition if the plan does not fit the device; otherwise what the model, the arrivals or
-// the cost model answer.
+// kFailedPrecondition if the plan does not fit the device; otherwise what the model, the arrivals
+// or the cost model answer.
 Result<std::shared_ptr<SimRecord>> RunSimulation(const SimConfig& config, const NextArrival& next);
 
 }  // namespace leeway::exec

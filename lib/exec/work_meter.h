@@ -1,5 +1,6 @@
 // Work in the sense of the adaptation figures: what a request costs at the bucket it is bound to,
-// alone, on the modelled device, whatever runs it in the end; and what it would cost at its own dims.
+// alone, on the modelled device, whatever runs it in the end; and what it would cost at its own
+// dims.
 //
 // Threading: one thread at a time.
 

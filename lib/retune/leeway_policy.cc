@@ -8,6 +8,9 @@ namespace leeway::retune {
 namespace {
 
 constexpr double kLastShare = 0.75;
+constexpr double kLastShareToCompile = 0.6;
+constexpr double kFree = 0.333;
+constexpr double kSparing = 0.5;
 constexpr double kHomeShare = 0.05;
 constexpr double kHysteresis = 0.005;
 constexpr double kPremium = 0.05;
@@ -20,7 +23,7 @@ constexpr double kCovers[] = {0.3, 0.2, 0.1, 0.05, 0.02};
 
 LeewayPolicy::LeewayPolicy(const BucketPolicyOptions& options)
     : spec_(options.spec),
-      threshold_(options.threshold / 3),
+      threshold_(options.threshold),
       gauge_(options.spec, options.threshold, ReferenceRule::Sample::kHalves, options.seed),
       usual_(ReferenceRule::kHistoryAlpha) {}
 
@@ -40,17 +43,20 @@ BucketDecision LeewayPolicy::Close(const TrafficWindow& window, const PlanLibrar
   }
   const LengthHistogram last = ByWork(window.lengths);
   const LengthHistogram forecast = Blend(kLastShare, last, 1 - kLastShare, usual_.mean());
+  const LengthHistogram outlook =
+      Blend(kLastShareToCompile, last, 1 - kLastShareToCompile, usual_.mean());
   usual_.Fold(last);
 
   const double home_share = HomeRemembered() ? 0 : kHomeShare;
   const LengthHistogram guarded = Blend(1 - home_share, forecast, home_share, home_);
   const ScoredPlan best = BestPlan(library, guarded, spec_);
   if (MayCompile()) {
-    const FittedBuckets candidate = FitBuckets(forecast, spec_);
-    const double covered = Evaluate(library.plans[best.plan], forecast, spec_).cost;
-    if (covered > (1 + threshold_) * candidate.cost) {
+    const FittedBuckets candidate = FitBuckets(outlook, spec_);
+    const double covered = Evaluate(library.plans[best.plan], outlook, spec_).cost;
+    const double threshold = threshold_ * (2 * spent_ < earned_ ? kFree : kSparing);
+    if (covered > (1 + threshold) * candidate.cost) {
       ++spent_;
-      return BucketDecision::Compile(Insured(forecast, candidate, library.plans.front()));
+      return BucketDecision::Compile(Insured(outlook, candidate, library.plans.front()));
     }
   }
   const double serving = Evaluate(library.serving(), guarded, spec_).cost;

@@ -180,8 +180,8 @@ std::optional<Request> Batcher::Remove(RequestId id) {
   Unindex(q);
   std::optional<Request> removed;
   for (std::deque<Request>* part : {&queues_[q].fresh, &queues_[q].delayed}) {
-    const auto found = std::find_if(part->begin(), part->end(),
-                                    [&](const Request& r) { return r.id == id; });
+    const auto found =
+        std::find_if(part->begin(), part->end(), [&](const Request& r) { return r.id == id; });
     if (found == part->end()) continue;
     removed = std::move(*found);
     part->erase(found);

@@ -43,7 +43,8 @@ class Batcher {
   void Add(Request request);
 
   // Goes to `now`: sub-queues whose delay is over become due. Takes out the requests whose time ran
-  // out, in order of expiry; those of a DELAY stream stay and go behind the others of their sub-queue.
+  // out, in order of expiry; those of a DELAY stream stay and go behind the others of their
+  // sub-queue.
   std::vector<Request> Advance(Instant now);
 
   // Closes the next batch that is due at the time of the last Advance or Add, or returns nothing if
@@ -88,7 +89,7 @@ class Batcher {
   const std::vector<StreamSpec>& streams_;
   std::vector<SubQueue> queues_;
   absl::btree_map<Binding, std::uint32_t> index_;
-  absl::btree_set<Rank> due_;                                   // of them, the due ones
+  absl::btree_set<Rank> due_;                                    // of them, the due ones
   absl::btree_set<std::pair<Instant, std::uint32_t>> ripening_;  // the others, by when they are due
   absl::btree_map<std::pair<Instant, RequestId>, std::uint32_t> expiring_;
   absl::btree_map<RequestId, std::uint32_t> where_;

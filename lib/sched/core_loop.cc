@@ -58,8 +58,9 @@ void Scheduler::Retire(CoreId core, const Completion& completion) {
 
 bool Scheduler::MayTake(CoreId thief, CoreId from, const LaneId& lane) const {
   if (lane.affinity == Affinity::kNone || from == thief) return true;
-  // A planned core that is idle has been woken for the step and takes it in the same instant; a busy
-  // one would start it later than the thief, for whom nothing has to be moved: tensors are in DRAM.
+  // A planned core that is idle has been woken for the step and takes it in the same instant; a
+  // busy one would start it later than the thief, for whom nothing has to be moved: tensors are in
+  // DRAM.
   return !idle_.Contains(from);
 }
 
@@ -159,9 +160,9 @@ std::optional<StepRef> Scheduler::TakeChained(CoreId core, Key limit) {
     const Run& run = runs_[step.run];
     return Key::Of(run.slot, run.graph->nodes()[step.node.value()].criticality);
   };
-  const auto best = std::min_element(
-      chained.begin(), chained.end(),
-      [&](const StepRef& a, const StepRef& b) { return key_of(a) < key_of(b); });
+  const auto best =
+      std::min_element(chained.begin(), chained.end(),
+                       [&](const StepRef& a, const StepRef& b) { return key_of(a) < key_of(b); });
   if (best == chained.end() || key_of(*best) > limit) return std::nullopt;
   const StepRef step = *best;
   chained.erase(best);

@@ -59,7 +59,9 @@ class CoreSet {
   friend constexpr auto operator<=>(const CoreSet&, const CoreSet&) = default;
 
  private:
-  static constexpr std::uint64_t Bit(CoreId core) { return std::uint64_t{1} << (core.value() % 64); }
+  static constexpr std::uint64_t Bit(CoreId core) {
+    return std::uint64_t{1} << (core.value() % 64);
+  }
 
   std::array<std::uint64_t, kMaxCores / 64> words_{};
 };

@@ -16,7 +16,8 @@ std::optional<StepCost> OpaqueCost(const Node& node, std::span<const std::int64_
                                    Nanos launch) {
   if (node.group == nullptr || node.group->work) return std::nullopt;
   for (plan::Index op : node.group->ops) {
-    if (!std::holds_alternative<std::monostate>(node.entry->operators[op].work)) return std::nullopt;
+    if (!std::holds_alternative<std::monostate>(node.entry->operators[op].work))
+      return std::nullopt;
   }
   const std::optional<device::Prediction> planned = device::PlannedTime(*node.group, dims);
   if (!planned) return std::nullopt;

@@ -30,7 +30,7 @@ struct CostTable {
   std::vector<std::uint32_t> shards;  // by node
   std::vector<std::int64_t> times;    // repetitions by frame
   std::vector<Nanos> predicted;       // by node: the plan's word, else the model's, launch included
-  std::vector<Nanos> alone;           // by node: one shard alone on its first allowed class, no launch
+  std::vector<Nanos> alone;  // by node: one shard alone on its first allowed class, no launch
   // Longest path, every step alone, no launches. The plan's prediction of the same, launches in.
   Nanos critical_path{0};
   Nanos predicted_path{0};

@@ -1,5 +1,5 @@
-// Placement domains: the distinct sets of cores that steps may run on. There are few of them, so that
-// a core can look at each.
+// Placement domains: the distinct sets of cores that steps may run on. There are few of them, so
+// that a core can look at each.
 //
 // Threading: filled while models are added; read-only afterwards.
 

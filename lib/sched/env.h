@@ -18,8 +18,8 @@ using RunId = base::Id<struct RunTag>;
 using NodeId = base::Id<struct NodeTag>;
 
 // One launch of one shard of one node in one run. The generation tells the run's slot in the pool
-// from its earlier tenants, the round a loop body's iterations apart: a completion that comes late or
-// twice names a step that no longer exists.
+// from its earlier tenants, the round a loop body's iterations apart: a completion that comes late
+// or twice names a step that no longer exists.
 struct StepRef {
   RunId run;
   NodeId node;

@@ -19,7 +19,8 @@ Nanos TimesPhi(Nanos time, double phi) {
 Result<const plan::Entry*> FindEntry(const plan::Body& plan, std::string_view name) {
   if (!name.empty()) {
     const std::optional<plan::Index> found = plan.FindEntry(name);
-    if (!found) return base::NotFound(absl::StrCat("the plan has no entry \"", std::string(name), "\""));
+    if (!found)
+      return base::NotFound(absl::StrCat("the plan has no entry \"", std::string(name), "\""));
     return &plan.entries[*found];
   }
   const plan::Entry* only = nullptr;
@@ -67,11 +68,10 @@ Result<std::unique_ptr<Model>> Model::Create(std::shared_ptr<const plan::Body> p
                                              DomainTable& domains) {
   LEEWAY_RETURN_IF_ERROR(CheckDims(*plan));
   LEEWAY_ASSIGN_OR_RETURN(const plan::Entry* found, FindEntry(*plan, entry));
-  std::unique_ptr<Model> model(
-      new Model(std::move(plan), std::move(device), *found, phi, domains));
+  std::unique_ptr<Model> model(new Model(std::move(plan), std::move(device), *found, phi, domains));
   for (const plan::Variant& variant : found->variants) {
-    LEEWAY_RETURN_IF_ERROR(model->AddGraph(RunGraph::OfVariant(
-        *model->plan_, *found, variant, *model->device_, domains)));
+    LEEWAY_RETURN_IF_ERROR(model->AddGraph(
+        RunGraph::OfVariant(*model->plan_, *found, variant, *model->device_, domains)));
   }
   LEEWAY_RETURN_IF_ERROR(
       model->AddGraph(RunGraph::Generic(*model->plan_, *found, *model->device_, domains)));
@@ -180,8 +180,8 @@ DimValues Model::Padded(GraphId graph, std::span<const std::int64_t> dims) const
 }
 
 Result<CostTable> Model::MakeGeneric(const DimValues& dims) {
-  LEEWAY_ASSIGN_OR_RETURN(
-      CostTable table, MakeCostTable(*plan_, *device_, domains_, graphs_.back(), dims));
+  LEEWAY_ASSIGN_OR_RETURN(CostTable table,
+                          MakeCostTable(*plan_, *device_, domains_, graphs_.back(), dims));
   LEEWAY_ASSIGN_OR_RETURN(const std::optional<GraphId> nearest, Nearest(dims));
   if (nearest) {
     LEEWAY_ASSIGN_OR_RETURN(auto fused, Costs(*nearest, dims));
@@ -193,9 +193,9 @@ Result<CostTable> Model::MakeGeneric(const DimValues& dims) {
 Result<std::shared_ptr<const CostTable>> Model::Costs(GraphId graph, const DimValues& dims) {
   CostCache& cache = caches_[graph.value()];
   if (auto found = cache.Find(dims)) return found;
-  Result<CostTable> table = graph == generic()
-                                ? MakeGeneric(dims)
-                                : MakeCostTable(*plan_, *device_, domains_, graphs_[graph.value()], dims);
+  Result<CostTable> table =
+      graph == generic() ? MakeGeneric(dims)
+                         : MakeCostTable(*plan_, *device_, domains_, graphs_[graph.value()], dims);
   if (!table.ok()) return table.status();
   return caches_[graph.value()].Add(std::move(*table));
 }

@@ -59,7 +59,8 @@ class Model {
   // Costs at exactly these dims. Tables stay alive as long as somebody holds them.
   Result<std::shared_ptr<const CostTable>> Costs(GraphId graph, const DimValues& dims);
 
-  // f of a lone request at its bucket: core time at the padded dims; phi-stretched for the fallback.
+  // f of a lone request at its bucket: core time at the padded dims; phi-stretched for the
+  // fallback.
   Result<Nanos> Work(GraphId graph, const DimValues& dims);
 
  private:

@@ -41,7 +41,8 @@ StepRef ReadyQueue::TakeFront(LaneId id) {
     lane.pop_back();
   } else if (best.head >= 64 && best.head * 2 >= best.steps.size()) {
     // A class that never empties must not keep what has left it.
-    best.steps.erase(best.steps.begin(), best.steps.begin() + static_cast<std::ptrdiff_t>(best.head));
+    best.steps.erase(best.steps.begin(),
+                     best.steps.begin() + static_cast<std::ptrdiff_t>(best.head));
     best.head = 0;
   }
   return step;

@@ -24,8 +24,8 @@ struct Request {
   Instant admitted;
   // Urgency, fixed at admission: smaller first.
   std::uint64_t slot = 0;
-  DimValues dims;  // Model::Alone of what was submitted
-  GraphId graph;   // bound on arrival; none while formation is first-come
+  DimValues dims;                    // Model::Alone of what was submitted
+  GraphId graph;                     // bound on arrival; none while formation is first-come
   Instant expires = Instant::Max();  // until batched
   std::uint64_t user = 0;
   enum class State : std::uint8_t { kLive, kCancelled } state = State::kLive;

@@ -27,14 +27,16 @@ CoreSet ClassesOf(const CoreSet& cores, const device::Spec& device) {
   return set;
 }
 
-const plan::Group* OwningGroup(const plan::Entry& entry, plan::Index op) {
-  if (entry.variants.empty()) return nullptr;
+// By operator: the group of the entry's first variant that runs it, null if none does.
+std::vector<const plan::Group*> Owners(const plan::Entry& entry) {
+  std::vector<const plan::Group*> owners(entry.operators.size());
+  if (entry.variants.empty()) return owners;
   for (const plan::Group& group : entry.variants.front().groups) {
-    for (plan::Index owned : group.ops) {
-      if (owned == op) return &group;
+    for (plan::Index op : group.ops) {
+      if (owners[op] == nullptr) owners[op] = &group;
     }
   }
-  return nullptr;
+  return owners;
 }
 
 // The variant of the called entry that goes with the caller's: the one of its name, else the first
@@ -83,7 +85,8 @@ class RunGraphBuilder {
  private:
   Status AddNodes(const plan::Entry& entry, const plan::Variant* variant, std::uint32_t frame);
   Status AddGroup(const plan::Entry& entry, const plan::Group& group, std::uint32_t frame);
-  Status AddOperator(const plan::Entry& entry, plan::Index op, std::uint32_t frame);
+  Status AddOperator(const plan::Entry& entry, plan::Index op, const plan::Group* owner,
+                     std::uint32_t frame);
   Status Place(const plan::Placement& placement, Node& node);
   void AddEdges(const plan::Entry& entry, const plan::Variant* variant, const Frame& frame);
 
@@ -126,7 +129,7 @@ Status RunGraphBuilder::AddGroup(const plan::Entry& entry, const plan::Group& gr
 }
 
 Status RunGraphBuilder::AddOperator(const plan::Entry& entry, plan::Index op,
-                                    std::uint32_t frame) {
+                                    const plan::Group* owner, std::uint32_t frame) {
   const plan::Operator& source = entry.operators[op];
   LEEWAY_RETURN_IF_ERROR(CheckRunnable(source));
   Node node;
@@ -136,7 +139,7 @@ Status RunGraphBuilder::AddOperator(const plan::Entry& entry, plan::Index op,
   if (node.call == nullptr) {
     node.op = &source;
     plan::Placement placement;
-    if (const plan::Group* owner = OwningGroup(entry, op)) {
+    if (owner != nullptr) {
       placement = owner->placement;
       node.shards = &owner->shards;
     }
@@ -154,13 +157,15 @@ Status RunGraphBuilder::AddNodes(const plan::Entry& entry, const plan::Variant* 
                                  std::uint32_t frame) {
   const std::size_t count = variant ? variant->groups.size() : entry.operators.size();
   if (graph_.nodes_.size() + count > RunGraph::kMaxNodes) {
-    return base::ResourceExhausted(absl::StrCat("entry \"", entry.name, "\": calls expand to more than ",
-                                                RunGraph::kMaxNodes, " groups"));
+    return base::ResourceExhausted(absl::StrCat(
+        "entry \"", entry.name, "\": calls expand to more than ", RunGraph::kMaxNodes, " groups"));
   }
+  const std::vector<const plan::Group*> owners =
+      variant ? std::vector<const plan::Group*>() : Owners(entry);
   for (std::size_t i = 0; i < count; ++i) {
     LEEWAY_RETURN_IF_ERROR(variant
                                ? AddGroup(entry, variant->groups[i], frame)
-                               : AddOperator(entry, static_cast<plan::Index>(i), frame));
+                               : AddOperator(entry, static_cast<plan::Index>(i), owners[i], frame));
   }
   return Status();
 }
@@ -191,8 +196,8 @@ void RunGraphBuilder::AddEdges(const plan::Entry& entry, const plan::Variant* va
 Status RunGraphBuilder::AddFrame(const plan::Entry& entry, const plan::Variant* variant,
                                  std::uint32_t parent, std::uint32_t depth) {
   if (depth >= RunGraph::kMaxDepth) {
-    return base::ResourceExhausted(absl::StrCat("entry \"", entry.name, "\": calls nest deeper than ",
-                                                RunGraph::kMaxDepth));
+    return base::ResourceExhausted(
+        absl::StrCat("entry \"", entry.name, "\": calls nest deeper than ", RunGraph::kMaxDepth));
   }
   const std::uint32_t index = static_cast<std::uint32_t>(graph_.frames_.size());
   Frame frame;

@@ -25,10 +25,10 @@ inline constexpr std::uint32_t kCriticalities = 64;
 // A fusion group, an operator run by itself (fallback), or a call.
 struct Node {
   const plan::Entry* entry = nullptr;
-  const plan::Group* group = nullptr;   // one of the three
+  const plan::Group* group = nullptr;  // one of the three
   const plan::Operator* op = nullptr;
   const plan::Call* call = nullptr;
-  const plan::Expr* shards = nullptr;   // null: 1
+  const plan::Expr* shards = nullptr;  // null: 1
 
   std::uint32_t frame = 0;
   std::uint32_t callee = 0;  // frame of a call
@@ -36,12 +36,12 @@ struct Node {
   std::uint32_t first_predecessor = 0, predecessor_count = 0;
   DomainId domain;
   plan::PlacementMode mode = plan::PlacementMode::kAny;
-  std::vector<CoreId> planned;  // shard i on planned[i mod size]; empty for ANY
+  std::vector<CoreId> planned;    // shard i on planned[i mod size]; empty for ANY
   std::uint32_t criticality = 0;  // larger is nearer to deciding the run's end
 };
 
-// A body that runs as a whole, once (frame 0) or as often as its call says. Its nodes are contiguous,
-// and so is its subtree: the nodes of its own calls follow.
+// A body that runs as a whole, once (frame 0) or as often as its call says. Its nodes are
+// contiguous, and so is its subtree: the nodes of its own calls follow.
 struct Frame {
   std::uint32_t first = 0, count = 0;
   std::uint32_t subtree_end = 0;
@@ -61,8 +61,8 @@ class RunGraph {
   static Result<RunGraph> OfVariant(const plan::Body& plan, const plan::Entry& entry,
                                     const plan::Variant& variant, const device::Spec& device,
                                     DomainTable& domains);
-  // Every operator by itself, on any core that its group in the entry's first variant may use and in
-  // as many shards.
+  // Every operator by itself, on any core that its group in the entry's first variant may use and
+  // in as many shards.
   static Result<RunGraph> Generic(const plan::Body& plan, const plan::Entry& entry,
                                   const device::Spec& device, DomainTable& domains);
 

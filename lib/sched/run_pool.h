@@ -18,7 +18,7 @@ namespace leeway::sched {
 
 struct NodeState {
   std::uint32_t predecessors_left = 0;
-  std::uint32_t shards_left = 0;        // not ended
+  std::uint32_t shards_left = 0;  // not ended
   std::uint32_t shards_unlaunched = 0;
   // Core that all launched shards share; none before the first and if they differ.
   CoreId core;
@@ -41,8 +41,8 @@ struct Run {
   std::shared_ptr<const CostTable> costs;  // at the padded dims
   std::uint64_t slot = 0;                  // the smallest of the members'
   std::vector<Request> members;
-  DimValues dims;    // the members' combined actual dims
-  Instant started;   // when the batch closed
+  DimValues dims;   // the members' combined actual dims
+  Instant started;  // when the batch closed
   std::uint32_t steps_in_flight = 0;
   std::vector<NodeState> nodes;
   std::vector<FrameState> frames;

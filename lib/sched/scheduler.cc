@@ -79,18 +79,18 @@ Result<RequestId> Scheduler::Submit(StreamId stream, std::span<const std::int64_
     ++counters.fallback;
     if (options_.fallback == FallbackKind::kReject) {
       ++counters.rejected_no_variant;
-      return refuse(Outcome::kRejected,
-                    base::FailedPrecondition(absl::StrCat(
-                        "no variant of entry \"", spec.model->entry().name, "\" covers the request")));
+      return refuse(Outcome::kRejected, base::FailedPrecondition(absl::StrCat(
+                                            "no variant of entry \"", spec.model->entry().name,
+                                            "\" covers the request")));
     }
   }
   const bool first_come = options_.batching.formation == BatchPolicy::Formation::kFirstCome;
   request.graph = !*bound ? spec.model->generic() : first_come ? GraphId::None() : **bound;
   if (spec.max_queue_size > 0 && batcher_.waiting(stream) >= spec.max_queue_size) {
     ++counters.rejected_queue_full;
-    return refuse(Outcome::kRejected,
-                  base::ResourceExhausted(absl::StrCat("stream \"", spec.name, "\": ",
-                                                       spec.max_queue_size, " requests wait already")));
+    return refuse(Outcome::kRejected, base::ResourceExhausted(absl::StrCat(
+                                          "stream \"", spec.name, "\": ", spec.max_queue_size,
+                                          " requests wait already")));
   }
   const Nanos limit = timeout > Nanos{0} ? timeout : spec.timeout;
   if (limit > Nanos{0} && limit < Instant::Max() - now) request.expires = now + limit;
@@ -127,11 +127,21 @@ Status Scheduler::Cancel(RequestId id) {
 void Scheduler::EndRequest(const Request& request, Outcome outcome, const Run* run) {
   StreamCounters& counters = stream_counters_[request.stream.value()];
   switch (outcome) {
-    case Outcome::kOk: ++counters.ok; break;
-    case Outcome::kRejected: ++counters.rejected; break;
-    case Outcome::kExpired: ++counters.expired; break;
-    case Outcome::kCancelled: ++counters.cancelled; break;
-    case Outcome::kFailed: ++counters.failed; break;
+    case Outcome::kOk:
+      ++counters.ok;
+      break;
+    case Outcome::kRejected:
+      ++counters.rejected;
+      break;
+    case Outcome::kExpired:
+      ++counters.expired;
+      break;
+    case Outcome::kCancelled:
+      ++counters.cancelled;
+      break;
+    case Outcome::kFailed:
+      ++counters.failed;
+      break;
   }
   --counters.in_flight;
   const auto live = live_slots_.find(request.slot);
@@ -196,8 +206,8 @@ void Scheduler::StartRun(Batch batch) {
 void Scheduler::EndRun(RunId id, Outcome outcome) {
   Run& run = runs_[id];
   for (const Request& member : run.members) {
-    EndRequest(member,
-               member.state == Request::State::kCancelled ? Outcome::kCancelled : outcome, &run);
+    EndRequest(member, member.state == Request::State::kCancelled ? Outcome::kCancelled : outcome,
+               &run);
   }
   env_.Ended(id);
   runs_.Free(id);

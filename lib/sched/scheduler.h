@@ -65,15 +65,16 @@ class Scheduler {
   // kInvalidArgument without a model.
   Result<StreamId> OpenStream(StreamSpec spec);
 
-  // Submits a request of these dims (by the plan's dim index; within its domain). `timeout` bounds its
-  // wait until it is batched and overrides the stream's if positive. Every submit is counted and ends
-  // exactly once, the refused ones with the status here: kResourceExhausted for a full queue,
-  // kFailedPrecondition where no variant covers it and the fallback is REJECT, or the cost model's.
+  // Submits a request of these dims (by the plan's dim index; within its domain). `timeout` bounds
+  // its wait until it is batched and overrides the stream's if positive. Every submit is counted
+  // and ends exactly once, the refused ones with the status here: kResourceExhausted for a full
+  // queue, kFailedPrecondition where no variant covers it and the fallback is REJECT, or the cost
+  // model's.
   Result<RequestId> Submit(StreamId stream, std::span<const std::int64_t> dims, Nanos timeout,
                            std::uint64_t user);
 
-  // Ends a waiting request at once; a running one ends as cancelled with its run. kNotFound if it has
-  // ended.
+  // Ends a waiting request at once; a running one ends as cancelled with its run. kNotFound if it
+  // has ended.
   Status Cancel(RequestId request);
 
   // Takes the core's completions, then launches what it may.
@@ -172,7 +173,7 @@ class Scheduler {
   Batcher batcher_;
   RunPool runs_;
   std::vector<Core> cores_;
-  CoreSet idle_;    // nothing in flight
+  CoreSet idle_;  // nothing in flight
   RequestId next_request_ = 0;
   // Live requests by slot: a slot is clamped to the oldest's + 63.
   absl::btree_map<std::uint64_t, std::uint64_t> live_slots_;

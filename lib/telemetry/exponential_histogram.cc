@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <utility>
 
 #include "base/check.h"
 #include "telemetry/bucket_thresholds.h"

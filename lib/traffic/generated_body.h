@@ -13,7 +13,7 @@
 #include "base/digest.h"
 #include "leeway/status.h"
 #include "traffic/body.h"
-#include "traffic/message.h"
+#include "traffic/traffic_proto.h"
 
 namespace leeway::traffic {
 

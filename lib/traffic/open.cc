@@ -13,11 +13,11 @@
 #include "traffic/histogram_body.h"
 #include "traffic/histogram_rows.h"
 #include "traffic/line_reader.h"
-#include "traffic/message.h"
 #include "traffic/quoted.h"
 #include "traffic/recorded_body.h"
 #include "traffic/selection.h"
 #include "traffic/table_body.h"
+#include "traffic/traffic_proto.h"
 
 namespace leeway::traffic {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/digest.h"
 #include "traffic/body.h"
-#include "traffic/message.h"
+#include "traffic/traffic_proto.h"
 
 namespace leeway::traffic {
 

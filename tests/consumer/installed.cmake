@@ -20,6 +20,11 @@ endfunction()
 build_and_run(${SOURCE}/examples quickstart_compiler)
 if(TEXT)
   build_and_run(${CMAKE_CURRENT_LIST_DIR}/text text_consumer)
+  # One process must not load two protobuf runtimes, in whatever order our libraries are named.
+  run_step(ldd ${WORK}/text_consumer/text_consumer)
+  if(step_output MATCHES "libprotobuf-lite")
+    message(FATAL_ERROR "a program of leeway::text loads both protobuf runtimes:\n${step_output}")
+  endif()
 endif()
 
 if(NOT EXISTS ${WORK}/prefix/share/leeway/proto/leeway/plan/v1alpha/plan.proto)

@@ -59,8 +59,7 @@ TEST_CASE("waiting behind equal, less and more urgent work is told apart", "[exe
     int running, waiting;
     Cause cause;
   };
-  const auto c = GENERATE(Case{1, 1, Cause::kCapacity},
-                          Case{2, 1, Cause::kLowerPriorityInFlight},
+  const auto c = GENERATE(Case{1, 1, Cause::kCapacity}, Case{2, 1, Cause::kLowerPriorityInFlight},
                           Case{1, 2, Cause::kHigherPriority});
   CAPTURE(c.running, c.waiting);
   Harness harness(testing::PlanOf({{"v", 64, 8, OneTask(100)}}), testing::DeviceOf(shape),
@@ -146,7 +145,8 @@ TEST_CASE("a request that no variant covers runs unfused and is told the differe
   CHECK(covered.part(Cause::kFallback) == Nanos{0});
   CHECK(fallback.part(Cause::kPlanned) == covered.part(Cause::kPlanned));
   CHECK(fallback.part(Cause::kFallback).count() >=
-        static_cast<std::int64_t>((phi - 1) * static_cast<double>(covered.part(Cause::kPlanned).count())));
+        static_cast<std::int64_t>((phi - 1) *
+                                  static_cast<double>(covered.part(Cause::kPlanned).count())));
   CHECK(fallback.total() == told.records[1].latency);
   CHECK(harness.scheduler.counters(sched::StreamId(0)).fallback == 1);
 }
@@ -170,7 +170,8 @@ TEST_CASE("the execution chain equals the cost tables at its dims", "[exec][attr
   };
   const Attribution& parts = told.records[0].parts;
   CHECK(parts.part(Cause::kPlanned) == at(17));
-  CHECK(parts.part(Cause::kPlanned) + parts.part(Cause::kBatchMates) + parts.part(Cause::kPadding) ==
+  CHECK(parts.part(Cause::kPlanned) + parts.part(Cause::kBatchMates) +
+            parts.part(Cause::kPadding) ==
         at(64));
 }
 

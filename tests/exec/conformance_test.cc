@@ -14,8 +14,9 @@ using testing::Task;
 Harness OneCore(std::int64_t time_ns, sched::SchedulerOptions options = {}) {
   testing::DeviceShape shape;
   shape.cores = 1;
-  return Harness(testing::PlanOf({{"v", 64, 8, {Task{time_ns, {}, plan::PlacementMode::kAny, {}, 1, 0}}}}),
-                 testing::DeviceOf(shape), options);
+  return Harness(
+      testing::PlanOf({{"v", 64, 8, {Task{time_ns, {}, plan::PlacementMode::kAny, {}, 1, 0}}}}),
+      testing::DeviceOf(shape), options);
 }
 
 }  // namespace
@@ -43,7 +44,8 @@ TEST_CASE("a waiting request expires when its time is up, and a running one does
   Harness harness = OneCore(1000, options);
   const sched::StreamId stream = harness.Open(Priority(1), 0, Nanos{300});
   std::map<sched::RequestId, std::pair<Outcome, std::int64_t>> ends;
-  harness.watch.on_request_ended = [&](const sched::Request& r, Outcome outcome, const sched::Run*) {
+  harness.watch.on_request_ended = [&](const sched::Request& r, Outcome outcome,
+                                       const sched::Run*) {
     ends[r.id] = {outcome, harness.world.Now().count()};
   };
   harness.Serve({{0, 0, 1, Nanos{0}}, {10, 0, 1, Nanos{0}}, {20, 0, 1, Nanos{5000}}});

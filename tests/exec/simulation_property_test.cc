@@ -62,7 +62,8 @@ System RandomSystem(std::uint64_t seed, GraphShape::Bytes bytes, std::uint32_t d
     arrival.at_ns = at;
     arrival.stream = static_cast<std::uint32_t>(prng.Below(system.streams));
     arrival.seq = 1 + static_cast<std::int64_t>(prng.Below(52));
-    if (prng.Below(5) == 0) arrival.timeout = Nanos{1 + static_cast<std::int64_t>(prng.Below(4000))};
+    if (prng.Below(5) == 0)
+      arrival.timeout = Nanos{1 + static_cast<std::int64_t>(prng.Below(4000))};
     system.arrivals.push_back(arrival);
   }
   return system;
@@ -155,12 +156,13 @@ TEST_CASE("no core starts a step while one of a smaller slot that may run there 
   harness.watch.on_launch = [&](sched::CoreId core, const sched::StepRef& step) {
     ++dispatches;
     const std::uint64_t slot = harness.scheduler.run(step.run).slot;
-    harness.scheduler.ForEachReady([&](sched::CoreId, sched::LaneId lane, sched::Key key,
-                                       const sched::StepRef&) {
-      // Steps held for a planned core that starts them in this instant are not waiting.
-      if (lane.affinity == sched::Affinity::kPlanned) return;
-      if (harness.domains()[lane.domain].allowed.Contains(core) && key.slot() < slot) ++violations;
-    });
+    harness.scheduler.ForEachReady(
+        [&](sched::CoreId, sched::LaneId lane, sched::Key key, const sched::StepRef&) {
+          // Steps held for a planned core that starts them in this instant are not waiting.
+          if (lane.affinity == sched::Affinity::kPlanned) return;
+          if (harness.domains()[lane.domain].allowed.Contains(core) && key.slot() < slot)
+            ++violations;
+        });
   };
   harness.Serve(system.arrivals);
   CHECK(violations == 0);
@@ -251,8 +253,8 @@ TEST_CASE("each step runs once, after its inputs, and a pinned one on its cores"
 }
 
 TEST_CASE("one run of free placement on identical cores keeps Graham's bound", "[exec][bound]") {
-  // m·makespan ≤ W + (m − 1)·CP: Graham, "Bounds on multiprocessing timing anomalies", SIAM J. Appl.
-  // Math. 17 (1969).
+  // m·makespan ≤ W + (m − 1)·CP: Graham, "Bounds on multiprocessing timing anomalies", SIAM J.
+  // Appl. Math. 17 (1969).
   const auto seed = GENERATE(range(0u, 300u));
   CAPTURE(seed);
   base::Prng prng(seed);
@@ -330,16 +332,18 @@ TEST_CASE("a low priority request is served within its bound while urgent ones o
   };
   harness.Serve(arrivals);
   REQUIRE(latency > Nanos{0});
-  // Later urgent requests go before it for at most `low` intervals; what was admitted by then exceeds
-  // what was served by at most a tenth of the time so far, and one step is in flight.
+  // Later urgent requests go before it for at most `low` intervals; what was admitted by then
+  // exceeds what was served by at most a tenth of the time so far, and one step is in flight.
   const std::int64_t until = 50 * gap + low * options.ageing_interval.count();
   CHECK(latency.count() <= low * options.ageing_interval.count() + until / 10 + 3 * time);
 }
 
-TEST_CASE("equal inputs give equal bytes, alone and beside another simulation", "[exec][determinism]") {
+TEST_CASE("equal inputs give equal bytes, alone and beside another simulation",
+          "[exec][determinism]") {
   exec::SimConfig config;
   base::Prng prng(11);
-  config.plan = testing::PlanOf({{"v", testing::kMaxSeq, 8, testing::RandomGraph(prng, GraphShape{})}});
+  config.plan =
+      testing::PlanOf({{"v", testing::kMaxSeq, 8, testing::RandomGraph(prng, GraphShape{})}});
   config.device = testing::DeviceOf({});
   config.streams = {{"urgent", Priority(1)}, {"bulk", Priority(2)}};
   auto simulate = [&] {

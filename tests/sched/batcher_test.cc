@@ -31,8 +31,7 @@ struct Fixture {
     }
   }
 
-  Request Make(std::int64_t at, std::int64_t seq, std::size_t stream = 0,
-               std::uint64_t slot = 0) {
+  Request Make(std::int64_t at, std::int64_t seq, std::size_t stream = 0, std::uint64_t slot = 0) {
     Request request;
     request.id = next++;
     request.stream = StreamId(stream);

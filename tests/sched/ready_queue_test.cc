@@ -52,8 +52,8 @@ TEST_CASE("a ready queue gives the best key's oldest step, like a sorted map of 
     auto best = oracle[lane].begin();
     REQUIRE(queue.best(Lane(lane)).word == best->first);
     const std::size_t take = prng.Below(4) == 0 ? (best->second.size() + 1) / 2 : 1;
-    const std::vector<StepRef> taken = take == 1 ? std::vector<StepRef>{queue.Pop(Lane(lane))}
-                                                 : queue.PopHalf(Lane(lane));
+    const std::vector<StepRef> taken =
+        take == 1 ? std::vector<StepRef>{queue.Pop(Lane(lane))} : queue.PopHalf(Lane(lane));
     REQUIRE(taken.size() == take);
     for (const StepRef& step : taken) {
       REQUIRE(step.run.value() == best->second.front());

@@ -112,8 +112,8 @@ TaskGraph RandomGraph(base::Prng& prng, const GraphShape& shape) {
   TaskGraph graph;
   for (std::uint32_t i = 0; i < shape.tasks; ++i) {
     Task task;
-    task.time_ns = 1 + static_cast<std::int64_t>(prng.Below(
-                           static_cast<std::uint64_t>(shape.max_time_ns)));
+    task.time_ns =
+        1 + static_cast<std::int64_t>(prng.Below(static_cast<std::uint64_t>(shape.max_time_ns)));
     for (std::uint32_t before = 0; before < i; ++before) {
       if (prng.Unit() < shape.edge_probability) task.after.push_back(before);
     }

@@ -1,4 +1,5 @@
-// Small systems for tests: plans of opaque tasks whose times are given, on devices of identical cores.
+// Small systems for tests: plans of opaque tasks whose times are given, on devices of identical
+// cores.
 
 #ifndef LEEWAY_TESTS_SUPPORT_TASK_GRAPHS_H_
 #define LEEWAY_TESTS_SUPPORT_TASK_GRAPHS_H_

@@ -1,5 +1,7 @@
 #include "telemetry/prometheus.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -163,11 +165,12 @@ TEST_CASE("classic buckets count exactly the values at most their edge", "[telem
     stream.priority_level = level;
     stream.latency_ns = ExponentialHistogram(static_cast<int>(prng.Below(9)));
     for (std::uint64_t n = prng.Below(300); n > 0; --n) {
-      // Also the edges themselves, and one beside.
-      const std::int64_t value =
-          prng.Below(3) == 0
-              ? (std::int64_t{1} << prng.Below(40)) + static_cast<std::int64_t>(prng.Below(3)) - 1
-              : static_cast<std::int64_t>(prng.Next() >> (24 + prng.Below(40)));
+      // Also the edges themselves, and their neighbours.
+      std::int64_t value = static_cast<std::int64_t>(prng.Next() >> (24 + prng.Below(40)));
+      if (prng.Below(3) == 0) {
+        value = std::int64_t{1} << prng.Below(40);
+        value += static_cast<std::int64_t>(prng.Below(3)) - 1;
+      }
       values.push_back(value);
       stream.latency_ns.Record(value);
     }

@@ -1,4 +1,5 @@
-// Random snapshots that are valid and, with `replica`, merge with one another.
+// Random snapshots that are valid and, of different replicas, merge with one another. Draws are
+// sequenced, so that a seed gives the same one with every compiler.
 #ifndef LEEWAY_TESTS_TELEMETRY_RANDOM_SNAPSHOT_H_
 #define LEEWAY_TESTS_TELEMETRY_RANDOM_SNAPSHOT_H_
 
@@ -22,7 +23,8 @@ inline std::int64_t RandomAmount(base::Prng& prng) {
 inline ExponentialHistogram RandomHistogram(base::Prng& prng) {
   ExponentialHistogram histogram(static_cast<int>(prng.Below(9)));
   for (std::uint64_t n = prng.Below(20); n > 0; --n) {
-    histogram.RecordMany(RandomAmount(prng) >> 20, prng.Below(4));
+    const std::int64_t value = RandomAmount(prng) >> 20;
+    histogram.RecordMany(value, prng.Below(4));
   }
   return histogram;
 }
@@ -72,7 +74,8 @@ inline LengthWindow RandomWindow(base::Prng& prng) {
   window.end_ns = window.start_ns + 100;
   LengthCounts counts({std::int64_t{1} << prng.Below(3), 30});
   for (std::uint64_t n = prng.Below(60); n > 0; --n) {
-    counts.Add(RandomAmount(prng) >> prng.Below(50), prng.Below(9));
+    const std::int64_t length = RandomAmount(prng) >> prng.Below(50);
+    counts.Add(length, prng.Below(9));
   }
   window.counts = counts.Counts();
   return window;

@@ -70,9 +70,10 @@ std::string Mutate(std::string bytes, base::Prng& prng) {
       case 2:
         bytes.erase(at, prng.Below(8));
         break;
-      case 3:
-        bytes.insert(at, bytes.substr(prng.Below(bytes.size()), prng.Below(40)));
-        break;
+      case 3: {
+        const std::size_t from = prng.Below(bytes.size());
+        bytes.insert(at, bytes.substr(from, prng.Below(40)));
+      } break;
       default:
         bytes.resize(at);
     }

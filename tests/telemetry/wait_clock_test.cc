@@ -95,7 +95,8 @@ class RandomSystem {
   Reading Run(std::int64_t horizon) {
     Reading seen{};
     for (now_ = 0; now_ < horizon; ++now_) {
-      for (std::uint64_t n = prng_.Below(2 + idle_events_) * prng_.Below(4); n > 0; --n) {
+      const std::uint64_t bursts = prng_.Below(2 + idle_events_);
+      for (std::uint64_t n = bursts * prng_.Below(4); n > 0; --n) {
         Step(seen);
       }
       oracle_.Tick();

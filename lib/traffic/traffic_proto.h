@@ -1,9 +1,9 @@
 // The leeway.traffic message as plain values: checked once, after which nothing in it can fail.
 //
-// message.cc alone sees generated protobuf code.
+// traffic_proto.cc alone sees generated protobuf code.
 
-#ifndef LEEWAY_TRAFFIC_MESSAGE_H_
-#define LEEWAY_TRAFFIC_MESSAGE_H_
+#ifndef LEEWAY_TRAFFIC_TRAFFIC_PROTO_H_
+#define LEEWAY_TRAFFIC_TRAFFIC_PROTO_H_
 
 #include <cstdint>
 #include <string>
@@ -60,4 +60,4 @@ Result<TrafficMessage> ParseTrafficMessage(std::string_view bytes, const std::st
 
 }  // namespace leeway::traffic
 
-#endif  // LEEWAY_TRAFFIC_MESSAGE_H_
+#endif  // LEEWAY_TRAFFIC_TRAFFIC_PROTO_H_

@@ -1,4 +1,4 @@
-#include "traffic/message.h"
+#include "traffic/traffic_proto.h"
 
 #include <algorithm>
 #include <cmath>

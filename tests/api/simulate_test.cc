@@ -1,0 +1,156 @@
+// The public API on what ships with the library.
+
+#include "leeway/simulate.h"
+
+#include <thread>
+
+#include "leeway/attribution.h"
+#include "leeway/buckets.h"
+#include "leeway/plan_builder.h"
+#include "tests/catch.h"
+
+namespace leeway {
+namespace {
+
+Plan Shipped(const char* name) { return Plan::Load(name).value(); }
+Device DefaultDevice() { return Device::Load("onnxim_tpuv4_c4").value(); }
+
+Traffic ShortPrompts() { return Traffic::Poisson(20, 60s, "tokens", {64, 100, 300, 500}).value(); }
+
+}  // namespace
+
+TEST_CASE("the plan's only free dim takes the traffic's only one, and the result says so",
+          "[api][binding]") {
+  const SimResult result = Simulate(Shipped("bert_base"), DefaultDevice(), ShortPrompts()).value();
+  REQUIRE(result.summary().notes.size() == 1);
+  CHECK(result.summary().notes[0] == "dim \"seq\" takes the traffic's \"tokens\"");
+  CHECK(result.summary().counts.submitted == result.summary().counts.ok);
+  CHECK(result.summary().counts.submitted > 900);
+}
+
+TEST_CASE("a dim that is bound to nothing is refused, naming what there is", "[api][binding]") {
+  SimulateOptions options;
+  options.bind = {{"length", "seq"}};
+  const auto wrong = Simulate(Shipped("bert_base"), DefaultDevice(), ShortPrompts(), options);
+  CHECK(wrong.status().code() == StatusCode::kInvalidArgument);
+  CHECK(wrong.status().message() == "the traffic has no dim \"length\"; it has: tokens");
+  options.bind = {{"tokens", "sequence"}};
+  CHECK(
+      Simulate(Shipped("bert_base"), DefaultDevice(), ShortPrompts(), options).status().message() ==
+      "the plan has no dim \"sequence\"; it has: seq, batch");
+}
+
+TEST_CASE("a dim above the domain is clamped and counted, or ends a strict simulation",
+          "[api][binding]") {
+  const Traffic traffic = Traffic::Poisson(5, 60s, "seq", {100, 2000}).value();
+  const SimResult result = Simulate(Shipped("bert_base"), DefaultDevice(), traffic).value();
+  CHECK(result.summary().counts.clamped > 0);
+  CHECK(result.summary().counts.clamped < result.summary().counts.submitted);
+  SimulateOptions strict;
+  strict.above_domain = SimulateOptions::AboveDomain::kError;
+  const auto refused = Simulate(Shipped("bert_base"), DefaultDevice(), traffic, strict);
+  CHECK(refused.status().code() == StatusCode::kOutOfRange);
+  CHECK(refused.status().message().find("dim \"seq\" is 2000, outside its domain [1, 512]") !=
+        std::string_view::npos);
+}
+
+TEST_CASE("a placement on cores that the device lacks ends before anything runs", "[api][fit]") {
+  PlanBuilder builder("toy", Producer{"test", "1"});
+  const Size seq = builder.Dim("seq", {1, 64}, BatchRule::kMax);
+  const EntryRef entry = builder.Entry("main");
+  const TensorRef x = entry.Input("x", DType::kBf16, {seq, 64});
+  const OpRef op = entry.Op("double", Vector{seq * 64, 1}, {x});
+  entry.Variant("v").Envelope(seq, 1, 64, 64).Group("g", {op}).Prefer("tensor:0");
+  const Plan plan = std::move(builder).Build().value();
+  const auto result = Simulate(plan, DefaultDevice(), Traffic::Poisson(1, 1s, "seq", {8}).value());
+  CHECK(result.status().code() == StatusCode::kFailedPrecondition);
+  CHECK(result.status().message().find("no core class \"tensor\"") != std::string_view::npos);
+}
+
+TEST_CASE("options out of range are refused by name and bound", "[api][options]") {
+  SimulateOptions options;
+  options.serving.batching.max_batch_size = 0;
+  CHECK(
+      Simulate(Shipped("bert_base"), DefaultDevice(), ShortPrompts(), options).status().message() ==
+      "max_batch_size is 0; at least 1");
+  options = {};
+  options.serving.phi = 0.5;
+  CHECK(
+      Simulate(Shipped("bert_base"), DefaultDevice(), ShortPrompts(), options).status().message() ==
+      "phi is 0.5; between 1 and 1000");
+}
+
+TEST_CASE("the mean parts of all requests add up to the mean latency", "[api][attribution]") {
+  const SimResult result = Simulate(Shipped("bert_base"), DefaultDevice(), ShortPrompts()).value();
+  const MeanAttribution all = result.tail_mean(0);
+  CHECK(all.count() == result.summary().counts.ok);
+  // Each mean part is rounded down by less than a nanosecond.
+  const Nanos gap = result.summary().latency.mean - all.parts().total();
+  CHECK(gap >= Nanos{-1});
+  CHECK(gap <= Nanos{static_cast<std::int64_t>(kCauseCount)});
+  CHECK(result.summary().attribution_missing == 0);
+  CHECK(result.tail_mean(0.99).count() < all.count());
+}
+
+TEST_CASE("equal seeds give equal bytes beside another simulation, different seeds others",
+          "[api][determinism]") {
+  const Plan plan = Shipped("bert_base");
+  const Device device = DefaultDevice();
+  auto digest = [&](std::uint64_t seed) {
+    SimulateOptions options;
+    options.seed = seed;
+    return Simulate(plan, device, ShortPrompts(), options).value().telemetry_digest();
+  };
+  const std::string first = digest(7);
+  std::string left, right;
+  std::thread a([&] { left = digest(7); }), b([&] { right = digest(7); });
+  a.join();
+  b.join();
+  CHECK(left == first);
+  CHECK(right == first);
+  CHECK(digest(8) != first);
+}
+
+TEST_CASE("a progress callback that says no cancels", "[api][cancel]") {
+  SimulateOptions options;
+  options.progress = [](const Progress&) { return false; };
+  const Traffic traffic = Traffic::Poisson(100, 60s, "seq", {64}).value();
+  CHECK(Simulate(Shipped("bert_base"), DefaultDevice(), traffic, options).status().code() ==
+        StatusCode::kCancelled);
+  BucketStudyOptions study;
+  study.window = 10s;
+  study.progress = [](std::uint64_t) { return false; };
+  CHECK(StudyBuckets(traffic, study).status().code() == StatusCode::kCancelled);
+}
+
+TEST_CASE("grouping batches by bucket pads less than first come, first served", "[api][batching]") {
+  // An overloaded device, so that batches form.
+  const Traffic traffic = Traffic::Poisson(3000, 2s, "seq", {40, 120, 250, 500}).value();
+  auto padding = [&](BatchingOptions::Formation formation) {
+    SimulateOptions options;
+    options.serving.batching.formation = formation;
+    const SimResult result =
+        Simulate(Shipped("bert_base"), DefaultDevice(), traffic, options).value();
+    const MeanAttribution all = result.tail_mean(0);
+    return std::pair(all.part(Cause::kPadding) + all.part(Cause::kBatchMates),
+                     result.summary().makespan);
+  };
+  const auto by_bucket = padding(BatchingOptions::Formation::kByBucket);
+  const auto first_come = padding(BatchingOptions::Formation::kFirstCome);
+  CHECK(by_bucket.first < first_come.first);
+  CHECK(by_bucket.second < first_come.second);
+}
+
+TEST_CASE("a study of fewer than two windows is refused with what to do about it",
+          "[api][buckets]") {
+  BucketStudyOptions options;
+  options.window = 1h;
+  const auto result = StudyBuckets(ShortPrompts(), options);
+  CHECK(result.status().code() == StatusCode::kFailedPrecondition);
+  CHECK(result.status().message().find("choose a shorter window") != std::string_view::npos);
+  options.buckets = 0;
+  CHECK(StudyBuckets(ShortPrompts(), options).status().message() ==
+        "buckets is 0; between 1 and 4096");
+}
+
+}  // namespace leeway
