@@ -112,6 +112,7 @@ Result<BucketStudy> StudyBuckets(const Traffic& traffic, const BucketStudyOption
   }
 
   retune::BucketStudyOptions inner;
+  inner.policies = {"frozen", "oracle", "ref", "refx", "leeway", "library", "pow2", "exponential"};
   inner.policy.spec.max_buckets = options.buckets;
   inner.policy.spec.fallback_factor = options.phi;
   inner.policy.spec.align = options.align;

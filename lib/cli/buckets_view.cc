@@ -1,7 +1,7 @@
 #include "cli/buckets_view.h"
 
-#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string_view>
 
 #include "cli/json.h"
@@ -30,7 +30,7 @@ double OracleGain(const BucketStudy& study) {
 }
 
 // "none", "present" or "insufficient".
-const char* Verdict(const BucketsView& view) {
+std::string_view Verdict(const BucketsView& view) {
   if (ScoredWindows(view.study) < kFewestWindows) return "insufficient";
   return OracleGain(view.study) < view.options.tau ? "none" : "present";
 }
@@ -69,19 +69,24 @@ std::string Setting(const BucketsView& view) {
          " times a request's length; work only, no queue";
 }
 
-Table PolicyTable(const BucketStudy& study) {
+// A share of what is not there to be gained means nothing.
+std::optional<double> Captured(const BucketsView& view, const BucketPolicyResult& policy) {
+  return Verdict(view) == "none" ? std::nullopt : policy.captured;
+}
+
+Table PolicyTable(const BucketsView& view) {
   Table table({"policy", "waste", "gain", "captured", "compiles", "switches", "worst", "fallback"});
-  for (const BucketPolicyResult& policy : study.policies) {
+  for (const BucketPolicyResult& policy : view.study.policies) {
     const bool frozen = policy.name == "frozen";
-    std::vector<std::string> cells = {
-        policy.name,
-        FormatPercent(policy.waste),
-        frozen ? "–" : FormatSignedPercent(policy.gain),
-        policy.captured && !frozen ? FormatPercent(*policy.captured, 1) : "–",
-        FormatCount(static_cast<double>(policy.retunes)),
-        FormatCount(static_cast<double>(policy.switches)),
-        frozen ? "–" : FormatSignedPercent(policy.worst_window),
-        FormatPercent(policy.fallback_rate)};
+    const std::optional<double> captured = Captured(view, policy);
+    std::vector<std::string> cells = {policy.name,
+                                      FormatPercent(policy.waste),
+                                      frozen ? "–" : FormatSignedPercent(policy.gain),
+                                      captured && !frozen ? FormatPercent(*captured, 1) : "–",
+                                      FormatCount(static_cast<double>(policy.retunes)),
+                                      FormatCount(static_cast<double>(policy.switches)),
+                                      frozen ? "–" : FormatSignedPercent(policy.worst_window),
+                                      FormatPercent(policy.fallback_rate)};
     if (policy.name == "leeway") {
       table.AddStrong(std::move(cells));
     } else {
@@ -111,10 +116,11 @@ std::string Caveat(const BucketsView& view) {
 }
 
 // The line that says what the table means.
-std::string Reading(const BucketStudy& study) {
+std::string Reading(const BucketsView& view) {
+  const BucketStudy& study = view.study;
   const BucketPolicyResult* leeway = Find(study, "leeway");
   const BucketPolicyResult* ref = Find(study, "ref");
-  if (leeway == nullptr || !leeway->captured) return "";
+  if (leeway == nullptr || !Captured(view, *leeway)) return "";
   std::string text = "leeway captured " + FormatPercent(*leeway->captured, 1) +
                      " of what the oracle gains (" + FormatPercent(OracleGain(study)) + ") with " +
                      Compiles(*leeway);
@@ -145,15 +151,15 @@ Json OptionsJson(const BucketsView& view) {
   return json;
 }
 
-Json PolicyJson(const BucketPolicyResult& policy) {
+Json PolicyJson(const BucketsView& view, const BucketPolicyResult& policy) {
   Json json;
   json["name"] = policy.name;
   json["waste"] = policy.waste;
   json["gain"] = policy.gain;
-  if (policy.captured) {
-    json["captured"] = *policy.captured;
+  if (const std::optional<double> captured = Captured(view, policy)) {
+    json["captured"] = *captured;
   } else {
-    SetAbsent(json, "captured", "the oracle gains nothing");
+    SetAbsent(json, "captured", "no headroom: the oracle gains less than tau");
   }
   json["retunes"] = policy.retunes;
   json["switches"] = policy.switches;
@@ -176,13 +182,13 @@ std::string BucketsScreen(const BucketsView& view, const Ink& ink) {
   const std::string caveat = Caveat(view);
   if (!caveat.empty()) text += ink.Bold(Wrapped(caveat, 0)) + "\n\n";
   text += Wrapped(Heading(view), 0) + "\n" + ink.Faint(Wrapped(Setting(view), 0)) + "\n\n";
-  text += PolicyTable(view.study).Render(ink) + "\n";
+  text += PolicyTable(view).Render(ink) + "\n";
   text += ink.Faint(Wrapped("waste: share of the work that is padding · gain: frozen's work over "
                             "this one's, less 1 · "
                             "worst: work over frozen's in the worst window, less 1",
                             0)) +
           "\n";
-  const std::string reading = Reading(view.study);
+  const std::string reading = Reading(view);
   if (!reading.empty()) text += "\n" + Wrapped(reading, 0) + "\n";
   return text;
 }
@@ -202,7 +208,7 @@ std::string BucketsJson(const BucketsView& view, const Stopwatch& watch) {
   headroom["verdict"] = Verdict(view);
   document["policies"] = Json::array();
   for (const BucketPolicyResult& policy : view.study.policies) {
-    document["policies"].push_back(PolicyJson(policy));
+    document["policies"].push_back(PolicyJson(view, policy));
   }
   document["host"] = HostFigures(watch);
   return JsonText(document);

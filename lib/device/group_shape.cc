@@ -45,6 +45,7 @@ class Layout {
     SumTraffic();
     SumPanels();
     AddVectorWork();
+    shape_.any_order = AnyOrder();
     return shape_;
   }
 
@@ -338,6 +339,19 @@ class Layout {
       const Touched& input = At(t);
       return Inner(input) && input.panel && input.last_use == output.producer &&
              input.row_bytes >= output.row_bytes;
+    });
+  }
+
+  bool AnyOrder() const {
+    if (shape_.products.size() != 1 || shape_.inner_right) return false;
+    if (shape_.products[0].left_bytes == 0) return false;
+    const auto product = std::find_if(pieces_.begin(), pieces_.end(), [](const Piece& piece) {
+      return piece.kind == Kind::kMatrix;
+    });
+    return std::all_of(touched_.begin(), touched_.end(), [&](const Touched& touched) {
+      const auto& operands = product->op->inputs;
+      return !touched.panel ||
+             std::find(operands.begin(), operands.end(), touched.tensor) != operands.end();
     });
   }
 

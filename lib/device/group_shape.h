@@ -56,7 +56,10 @@ struct GroupShape {
   double vector_cycles = 0, vector_ops = 0;
   // Work stated as a count of multiply-adds, and SRAM stated with it.
   double plain_macs = 0, scratch_bytes = 0;
-  bool single = false;  // one operator: any loop order is open
+  bool single = false;  // one operator
+  // One product whose left operand comes from outside, and nothing that needs whole rows: any loop
+  // order is open, not only row blocks.
+  bool any_order = false;
 };
 
 // Returns the shard's shape, or nothing if the split does not apply: columns need products that

@@ -12,8 +12,8 @@
 //
 // Memory. A group reads and writes its outer tensors; inner ones stay on the core, in row blocks as
 // large as the SRAM allows, and every right operand (weights, keys, values) that does not fit beside
-// them is read again for each row block. An operator by itself may also hold the right operand and
-// read the left one again. Traffic follows from the operators' sizes, not from declared tensors: what
+// them is read again for each row block. One product with elementwise work behind it may also hold
+// the right operand and read the left one again. Traffic follows from the operators' sizes, not from declared tensors: what
 // is declared as a row block of a product passes as often as the product has blocks.
 //
 // Tiles are searched for the least time with DRAM / shards to itself, traffic counting a little even

@@ -50,7 +50,7 @@ class Search {
 
   void All(std::int64_t rows, std::int64_t cols) {
     RowBlocks(rows);
-    if (!shape_.single || shape_.inner_right || shape_.products[0].left_bytes == 0) return;
+    if (!shape_.any_order) return;
     StreamBoth(rows, cols);
     HoldRight(rows, cols);
   }
@@ -91,7 +91,7 @@ class Search {
                          product.halo_bytes * (blocks - 1);
       cost.matrix_cycles += ProductCycles(core_, product, rows);
     }
-    EdgeTiles(std::min(rows, shape_.rows), cost);
+    EdgeTiles(cost);
     Offer(cost, accumulators);
   }
 
@@ -163,7 +163,7 @@ class Search {
                       left_passes * (blocks - 1) * product.halo_bytes +
                       right_passes * product.right_bytes() * static_cast<double>(product.count);
     cost.matrix_cycles = ProductCycles(core_, product, rows);
-    EdgeTiles(std::min(rows, product.m), cost);
+    EdgeTiles(cost);
   }
 
   // No product: chunks of what a DMA's latency hides pass through the vector unit.
@@ -181,10 +181,10 @@ class Search {
   }
 
   // What must be there before the first fold can start, and what leaves after the last.
-  void EdgeTiles(std::int64_t rows, TileCost& cost) const {
+  void EdgeTiles(TileCost& cost) const {
     const Product& first = shape_.products.front();
     const Product& last = shape_.products.back();
-    const auto top = static_cast<double>(std::min(rows, sub_rows_));
+    const auto top = static_cast<double>(std::min(shape_.rows, sub_rows_));
     const auto depth = static_cast<double>(std::min(first.k, sub_rows_));
     const auto cols = static_cast<double>(std::min(first.n, sub_cols_));
     const double left =

@@ -1,5 +1,5 @@
 // From the bytes of a leeway.plan.v1alpha.Plan to a Body whose names are resolved. The files
-// plan_proto*.cc and plan_builder.cc are the only ones that see the generated messages.
+// plan_proto*.{h,cc} are the only files that see the generated messages.
 
 #ifndef LEEWAY_PLAN_PLAN_PROTO_H_
 #define LEEWAY_PLAN_PLAN_PROTO_H_

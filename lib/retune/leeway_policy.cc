@@ -7,10 +7,9 @@
 namespace leeway::retune {
 namespace {
 
-constexpr double kLastShare = 0.75;
-constexpr double kLastShareToCompile = 0.6;
-constexpr double kFree = 0.333;
-constexpr double kSparing = 0.5;
+// The last window's share of the forecast: of the next window, and of the days a plan serves.
+constexpr double kHourShare = 0.75;
+constexpr double kDayShare = 0.6;
 constexpr double kHomeShare = 0.05;
 constexpr double kHysteresis = 0.005;
 constexpr double kPremium = 0.05;
@@ -42,21 +41,22 @@ BucketDecision LeewayPolicy::Close(const TrafficWindow& window, const PlanLibrar
     ++earned_;
   }
   const LengthHistogram last = ByWork(window.lengths);
-  const LengthHistogram forecast = Blend(kLastShare, last, 1 - kLastShare, usual_.mean());
-  const LengthHistogram outlook =
-      Blend(kLastShareToCompile, last, 1 - kLastShareToCompile, usual_.mean());
+  const LengthHistogram next_hour = Blend(kHourShare, last, 1 - kHourShare, usual_.mean());
+  LengthHistogram guarded = next_hour;
+  LengthHistogram next_day = next_hour;
+  if (!HomeRemembered()) {
+    guarded = Blend(1 - kHomeShare, next_hour, kHomeShare, home_);
+    next_day = Blend(kDayShare, last, 1 - kDayShare, usual_.mean());
+  }
   usual_.Fold(last);
 
-  const double home_share = HomeRemembered() ? 0 : kHomeShare;
-  const LengthHistogram guarded = Blend(1 - home_share, forecast, home_share, home_);
   const ScoredPlan best = BestPlan(library, guarded, spec_);
   if (MayCompile()) {
-    const FittedBuckets candidate = FitBuckets(outlook, spec_);
-    const double covered = Evaluate(library.plans[best.plan], outlook, spec_).cost;
-    const double threshold = threshold_ * (2 * spent_ < earned_ ? kFree : kSparing);
-    if (covered > (1 + threshold) * candidate.cost) {
+    const FittedBuckets candidate = FitBuckets(next_day, spec_);
+    const double covered = Evaluate(library.plans[best.plan], next_day, spec_).cost;
+    if (covered > (1 + Threshold()) * candidate.cost) {
       ++spent_;
-      return BucketDecision::Compile(Insured(outlook, candidate, library.plans.front()));
+      return BucketDecision::Compile(Insured(next_day, candidate, library.plans.front()));
     }
   }
   const double serving = Evaluate(library.serving(), guarded, spec_).cost;
@@ -79,6 +79,10 @@ bool LeewayPolicy::HomeRemembered() const {
 bool LeewayPolicy::MayCompile() const {
   const bool little_seen = closed_ < kFewWindows && requests_ < kFewRequests;
   return spent_ < (little_seen ? std::min<std::int64_t>(earned_, 1) : earned_);
+}
+
+double LeewayPolicy::Threshold() const {
+  return threshold_ / (3 * spent_ < 2 * earned_ ? 3 : 2);
 }
 
 Edges LeewayPolicy::Insured(const LengthHistogram& forecast, const FittedBuckets& best,

@@ -3,25 +3,26 @@
 //
 // 1. Windows count by work. Each window is scaled to one unit of useful work, because the aim is a
 //    share of work: by count, an hour of short chat would outvote an hour of long documents that
-//    costs ten times as much. The forecast of the next window is three parts the last one, one part
-//    the average of a day.
+//    costs ten times as much. The forecast is three parts the last window, one part the average of
+//    a day; for a plan, which serves longer than a window, three parts and two, once there has
+//    been a day (24 windows) to average.
 // 2. Switch freely. Every plan compiled so far stays in the library, and the one that is cheapest
 //    on the forecast serves, unless the serving one is within half a per cent: below that the
 //    forecast cannot tell them apart.
-// 3. Compile when the forecast's optimum beats the whole library by tau/3. The library has taken
-//    the easy part of the gain, so what is left is smaller than the tau of the reference rule,
-//    which compares with the serving plan alone.
+// 3. Compile when the forecast's optimum beats the whole library by tau/3, or by tau/2 once two
+//    thirds of the allowance (rule 4) are spent. The library has taken the easy part of the gain,
+//    so what is left is smaller than the tau of the reference rule, which compares with the
+//    serving plan alone.
 // 4. Compile no more than the traffic moves. The reference rule runs in shadow, cross-fitted, on a
 //    plan of its own that is never built; each time it would have compiled, it earns one compile
 //    here. Still traffic and noise earn little, and the count never exceeds the reference's. Until
 //    five windows or 50,000 requests have been seen, one compile at most: an hour of a small
 //    service cannot tell drift from chance.
 // 5. Insure the plan out of its gain. Harm against the frozen plan comes when traffic like window 0
-//    returns to a plan that forgot it. Once the day's average has forgotten window 0 too (24
-//    windows), a compiled plan is the optimum of the forecast mixed with as much of window 0 as
-//    costs at most a twentieth of the gain over the frozen plan, and switches weigh window 0 by a
-//    twentieth. Before that the average still holds it, and insuring twice would cost short traces
-//    their gain.
+//    returns to a plan that forgot it. Once the day's average has forgotten window 0 too, a
+//    compiled plan is the optimum of the forecast mixed with as much of window 0 as costs at most
+//    a twentieth of the gain over the frozen plan, and switches weigh window 0 by a twentieth.
+//    Before that the average still holds it, and insuring twice would cost short traces their gain.
 //
 // Every decision after window w uses windows up to w only. O((library + K) · lengths) a window.
 
@@ -49,6 +50,8 @@ class LeewayPolicy : public BucketPolicy {
   bool HomeRemembered() const;
   // Whether a compile has been earned (rule 4).
   bool MayCompile() const;
+  // The saving over the library that is worth a compile (rule 3).
+  double Threshold() const;
   // Returns the optimum of the forecast, insured as far as the gain over the frozen plan pays.
   Edges Insured(const LengthHistogram& forecast, const FittedBuckets& best,
                 const Edges& frozen) const;

@@ -16,7 +16,7 @@ Words Show(const Scratch& scratch, const Words& more = {}) {
   return words;
 }
 
-TEST_CASE("-o writes what standard output would get, and nothing beside it", "[cli][output]") {
+TEST_CASE("option -o writes what standard output would get, and nothing beside it", "[cli][output]") {
   const Scratch scratch;
   const std::string expected = RunLeeway(Show(scratch)).out;
   const Said said = RunLeeway(Show(scratch, {"-o", scratch.Path("shown.txt")}));
@@ -26,7 +26,7 @@ TEST_CASE("-o writes what standard output would get, and nothing beside it", "[c
   CHECK(scratch.Files() == Words{"p.textproto", "shown.txt"});
 }
 
-TEST_CASE("-o replaces a file, and follows a link to it", "[cli][output]") {
+TEST_CASE("option -o replaces a file, and follows a link to it", "[cli][output]") {
   const Scratch scratch;
   const std::string expected = RunLeeway(Show(scratch)).out;
   const std::string file = scratch.Write("old.txt", std::string(100000, 'x'));
@@ -39,7 +39,7 @@ TEST_CASE("-o replaces a file, and follows a link to it", "[cli][output]") {
   CHECK(S_ISLNK(info.st_mode));
 }
 
-TEST_CASE("-o - is standard output, and a device stays a device", "[cli][output]") {
+TEST_CASE("option -o - is standard output, and a device stays a device", "[cli][output]") {
   const Scratch scratch;
   CHECK(RunLeeway(Show(scratch, {"-o", "-"})).out == RunLeeway(Show(scratch)).out);
   CHECK(RunLeeway(Show(scratch, {"-o", "/dev/null"})).exit_code == 0);
@@ -76,7 +76,7 @@ TEST_CASE("escape sequences come only where they are asked for", "[cli][output]"
   CHECK_THAT(RunLeeway(words, {"NO_COLOR=1"}).out, !Contains("\x1b["));
 }
 
-TEST_CASE("--quiet says nothing on standard error but errors", "[cli][output]") {
+TEST_CASE("option --quiet says nothing on standard error but errors", "[cli][output]") {
   const Scratch scratch;
   const Words words = {"simulate",  scratch.Write("plan.textproto", kPlan),
                        "--device",  scratch.Write("device.textproto", DeviceText()),

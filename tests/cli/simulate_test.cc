@@ -100,7 +100,7 @@ TEST_CASE("simulate's screen shows streams, causes, cores and what to do next in
   CHECK_THAT(said.err, Contains("steps in"));
 }
 
-TEST_CASE("--telemetry writes the snapshot whose digest the document gives", "[cli][simulate]") {
+TEST_CASE("option --telemetry writes the snapshot whose digest the document gives", "[cli][simulate]") {
   const Scratch scratch;
   const std::string file = scratch.Path("t.pb");
   const Said said = RunLeeway(Serve(scratch, {"--json", "--telemetry", file}));
@@ -109,7 +109,7 @@ TEST_CASE("--telemetry writes the snapshot whose digest the document gives", "[c
   CHECK(Json::parse(said.out)["telemetry_digest"].get<std::string>().size() == 64);
 }
 
-TEST_CASE("--limit and --window serve the beginning of a traffic", "[cli][simulate]") {
+TEST_CASE("option --limit and --window serve the beginning of a traffic", "[cli][simulate]") {
   const Scratch scratch;
   const Json limited = Json::parse(RunLeeway(Serve(scratch, {"--json", "--limit", "100"})).out);
   CHECK(limited["counters"]["submitted"] == 100);
@@ -140,7 +140,7 @@ TEST_CASE("an interrupt ends a simulation with 130, a word and no output", "[cli
   const std::string traffic =
       scratch.Write("h.csv", "window_start_s,seq,count\n0,10,1\n0,100,1\n3600,50,1\n");
   const std::string out = scratch.Path("out.json");
-  Words words = Serve(scratch, {"--format", "length-histogram", "--requests", "200000000", "--json",
+  Words words = Serve(scratch, {"--format", "length-histogram", "--requests", "2000000", "--json",
                                 "-v", "-o", out});
   words[5] = traffic;
   words.erase(words.begin() + 6, words.begin() + 8);  // a histogram needs no map

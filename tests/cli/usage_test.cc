@@ -118,7 +118,7 @@ TEST_CASE("the list of commands fits 80 columns and names only commands that exi
   }
 }
 
-TEST_CASE("--version prints the version", "[cli][usage]") {
+TEST_CASE("option --version prints the version", "[cli][usage]") {
   const Said said = RunLeeway({"--version"});
   CHECK(said.exit_code == 0);
   CHECK(said.out == "leeway " LEEWAY_VERSION "\n");

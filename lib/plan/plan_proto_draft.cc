@@ -1,4 +1,4 @@
-#include "plan/draft.h"
+#include "plan/plan_proto_draft.h"
 
 #include <charconv>
 #include <utility>

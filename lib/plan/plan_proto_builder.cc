@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
-#include "plan/draft.h"
+#include "plan/plan_proto_draft.h"
 #include "plan/load.h"
 
 namespace leeway {

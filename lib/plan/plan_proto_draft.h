@@ -2,8 +2,8 @@
 //
 // Threading: a Draft belongs to one thread at a time.
 
-#ifndef LEEWAY_PLAN_DRAFT_H_
-#define LEEWAY_PLAN_DRAFT_H_
+#ifndef LEEWAY_PLAN_PLAN_PROTO_DRAFT_H_
+#define LEEWAY_PLAN_PLAN_PROTO_DRAFT_H_
 
 #include <string>
 #include <string_view>
@@ -56,4 +56,4 @@ class Draft {
 
 }  // namespace leeway::plan
 
-#endif  // LEEWAY_PLAN_DRAFT_H_
+#endif  // LEEWAY_PLAN_PLAN_PROTO_DRAFT_H_
