@@ -204,7 +204,7 @@ class Fit {
   void CheckVariant(const Path& path, const plan::Entry& entry, const plan::Variant& variant) {
     const std::vector<DimValues> largest = LargestDims(variant).Find();
     for (std::size_t g = 0; g < variant.groups.size(); ++g) {
-      const Path group = path.At("fusion_groups", g);
+      const Path group = path.At("fusion_groups", variant.groups[g].listed);
       if (!CheckPlacement(group.At("placement"), variant.groups[g].placement)) continue;
       // What it calls is checked where it stands.
       if (CallOf(entry, variant.groups[g]) != nullptr) continue;

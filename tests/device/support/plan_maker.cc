@@ -104,6 +104,7 @@ plan::Group& PlanMaker::Group(const std::string& name, const std::vector<std::st
     }
     if (outside || !inside) group.writes.push_back(t);
   }
+  group.listed = static_cast<plan::Index>(variant().groups.size());
   variant().groups.push_back(std::move(group));
   return variant().groups.back();
 }
