@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/prng.h"
 #include "base/file.h"
+#include "base/prng.h"
 #include "device/fluid_link.h"
 #include "device/step_cost.h"
 #include "plan/load.h"

@@ -97,7 +97,7 @@ Ending BucketsCommand::Run(const Invocation& invocation) {
             "interrupted: " + FormatCount(static_cast<double>(windows_done_)) +
                 " windows were studied; nothing is written, as policies are compared over all"};
   }
-  if (!study.ok()) return EndingOf(study.status());
+  if (!study.ok()) return EndingOf(study.status(), traffic_.path);
   if (study_.dim.empty() && traffic->dims().size() == 1) study_.dim = traffic->dims()[0];
   const BucketsView view = {*traffic, traffic_, study_, *study};
   const std::string text =

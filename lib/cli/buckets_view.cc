@@ -35,23 +35,19 @@ std::string_view Verdict(const BucketsView& view) {
   return OracleGain(view.study) < view.options.tau ? "none" : "present";
 }
 
-std::string Plural(double count, const std::string& one, const std::string& many) {
-  return FormatCount(count) + " " + (count == 1 ? one : many);
-}
-
 std::string Compiles(const BucketPolicyResult& policy) {
-  return Plural(static_cast<double>(policy.retunes), "compile", "compiles") + " and " +
-         Plural(static_cast<double>(policy.switches), "switch", "switches");
+  return Counted(static_cast<double>(policy.retunes), "compile", "compiles") + " and " +
+         Counted(static_cast<double>(policy.switches), "switch", "switches");
 }
 
 std::string Windows(std::uint64_t count) {
-  return Plural(static_cast<double>(count), "window", "windows");
+  return Counted(static_cast<double>(count), "window", "windows");
 }
 
 std::string Heading(const BucketsView& view) {
   const BucketStudy& study = view.study;
   std::string text = std::string(view.traffic.name()) + ": " +
-                     Plural(study.requests, "request", "requests") + " in " +
+                     Counted(study.requests, "request", "requests") + " in " +
                      Windows(study.windows) + " of " + FormatSpan(view.options.window);
   if (!view.options.dim.empty()) {
     text +=
@@ -61,7 +57,7 @@ std::string Heading(const BucketsView& view) {
 }
 
 std::string Setting(const BucketsView& view) {
-  std::string text = Plural(view.options.buckets, "bucket", "buckets");
+  std::string text = Counted(view.options.buckets, "bucket", "buckets");
   if (view.options.align > 1) {
     text += " at multiples of " + FormatCount(static_cast<double>(view.options.align));
   }

@@ -34,4 +34,12 @@ Ending EndingOf(const Status& status) {
   return {ExitCodeOf(status.code()), std::string(status.message())};
 }
 
+Ending EndingOf(const Status& status, const std::string& input) {
+  Ending ending = EndingOf(status);
+  if (ending.message.find(input) == std::string::npos) {
+    ending.message = input + ": " + ending.message;
+  }
+  return ending;
+}
+
 }  // namespace leeway::cli

@@ -29,6 +29,8 @@ struct Ending {
 ExitCode ExitCodeOf(StatusCode code);
 // An ending with the status's code and message.
 Ending EndingOf(const Status& status);
+// The same, with the input's name before a message that does not hold it.
+Ending EndingOf(const Status& status, const std::string& input);
 
 }  // namespace leeway::cli
 

@@ -45,9 +45,9 @@ std::string Range(const Bounds<T>& bounds) {
 
 using Setter = std::function<void(const std::string&)>;
 
-void AddOption(CLI::App& app, const std::string& name, const std::string& form, Setter set,
+void AddOption(CLI::App& app, const std::string& name, const std::string& form, const Setter& set,
                const std::string& about) {
-  app.add_option_function<std::string>(name, std::move(set), about)
+  app.add_option_function<std::string>(name, set, about)
       ->type_name(form)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
@@ -129,7 +129,7 @@ void AddDuration(CLI::App& app, const std::string& name, Zero zero, std::optiona
       about);
 }
 
-void AddChoice(CLI::App& app, const std::string& name, std::vector<std::string> choices,
+void AddChoice(CLI::App& app, const std::string& name, const std::vector<std::string>& choices,
                std::string* target, const std::string& about) {
   std::string form;
   std::string listed;

@@ -49,7 +49,7 @@ void AddNumber(CLI::App& app, const std::string& name, Bounds<double> bounds, do
 enum class Zero { kAllowed, kRefused };
 void AddDuration(CLI::App& app, const std::string& name, Zero zero, std::optional<Nanos>* target,
                  const std::string& about);
-void AddChoice(CLI::App& app, const std::string& name, std::vector<std::string> choices,
+void AddChoice(CLI::App& app, const std::string& name, const std::vector<std::string>& choices,
                std::string* target, const std::string& about);
 
 // What the command takes besides options.

@@ -53,10 +53,6 @@ std::size_t Warnings(const CheckResult& result) {
                     [](const Finding& finding) { return finding.severity == Severity::kWarning; }));
 }
 
-std::string Plural(std::size_t count, const std::string& noun) {
-  return FormatCount(static_cast<double>(count)) + " " + noun + (count == 1 ? "" : "s");
-}
-
 std::string PlanCheckCommand::Screen(const CheckResult& result, const Ink& ink) const {
   std::string text;
   for (const Finding& finding : result.findings) {
@@ -67,10 +63,12 @@ std::string PlanCheckCommand::Screen(const CheckResult& result, const Ink& ink) 
   }
   if (result.total == 0) return plan_ + ": no findings\n";
   const std::size_t warnings = Warnings(result);
-  text += "\n" + plan_ + ": " + Plural(result.total, "finding");
-  if (warnings > 0) text += ", " + Plural(warnings, "warning") + " among them";
+  text += "\n" + plan_ + ": " + Counted(static_cast<double>(result.total), "finding", "findings");
+  if (warnings > 0)
+    text += ", " + Counted(static_cast<double>(warnings), "warning", "warnings") + " among them";
   if (result.total > result.findings.size()) {
-    text += "; the first " + Plural(result.findings.size(), "finding") + " shown";
+    text +=
+        "; the first " + FormatCount(static_cast<double>(result.findings.size())) + " are shown";
   }
   return text + "\n";
 }
@@ -112,13 +110,7 @@ Ending PlanCheckCommand::Run(const Invocation& invocation) {
   const Result<std::string> bytes = ReadPlan(plan_);
   if (!bytes.ok()) return EndingOf(bytes.status());
   const Result<CheckResult> result = Plan::Check(*bytes, device ? &*device : nullptr);
-  if (!result.ok()) {
-    Ending ending = EndingOf(result.status());
-    if (ending.message.find(plan_) == std::string::npos) {
-      ending.message = plan_ + ": " + ending.message;
-    }
-    return ending;
-  }
+  if (!result.ok()) return EndingOf(result.status(), plan_);
   const std::string text = invocation.options().json ? Document(*result, *bytes, device)
                                                      : Screen(*result, invocation.ink());
   if (const Status written = invocation.Deliver(text); !written.ok()) return EndingOf(written);

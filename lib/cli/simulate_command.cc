@@ -202,6 +202,10 @@ Ending SimulateCommand::Run(const Invocation& invocation) {
   const Stopwatch watch;
   const Result<SimResult> result = Serve(invocation, *traffic, *plan, *device);
   if (result.status().code() == StatusCode::kCancelled) return Stopped();
+  if (result.status().code() == StatusCode::kNotFound) {
+    // Something that an input should hold, such as an entry of the plan.
+    return {ExitCode::kBadInput, std::string(result.status().message())};
+  }
   if (!result.ok()) return EndingOf(result.status());
   if (!arguments_.telemetry.empty()) {
     const Status written = WriteFile(arguments_.telemetry, result->telemetry());

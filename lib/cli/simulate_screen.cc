@@ -18,6 +18,10 @@ std::string Ratio(Nanos part, Nanos whole) {
 
 std::string Count(std::uint64_t count) { return FormatCount(static_cast<double>(count)); }
 
+std::string Requests(std::uint64_t count) {
+  return Counted(static_cast<double>(count), "request", "requests");
+}
+
 std::string Percent(std::uint64_t part, std::uint64_t whole) {
   if (whole == 0) return "–";
   return part == whole ? "100 %" : FormatPercent(ShareOf(part, whole));
@@ -26,8 +30,8 @@ std::string Percent(std::uint64_t part, std::uint64_t whole) {
 std::string Heading(const SimulateView& view) {
   const SimSummary& summary = view.result.summary();
   return std::string(view.plan.model()) + " on " + std::string(view.device.name()) + ": " +
-         Count(summary.counts.submitted) + " requests of " + std::string(view.traffic.name()) +
-         " in " + FormatSpan(summary.makespan) + ", simulated (uncalibrated)";
+         Requests(summary.counts.submitted) + " of " + std::string(view.traffic.name()) + " in " +
+         FormatSpan(summary.makespan) + ", simulated (uncalibrated)";
 }
 
 std::string ManyClamped(const SimSummary& summary) {
@@ -124,7 +128,7 @@ std::string Attributed(const SimulateView& view, const Ink& ink) {
   Table table({"where the time went", "mean", "share", "p99 and above", "share"});
   for (const Family& family : Families()) AddFamily(table, family, all, slow);
   table.AddStrong(PartCells("latency", all.parts().total(), slow.parts().total(), all, slow));
-  std::string note = "means of " + Count(all.count()) + " requests that ended ok, and of the " +
+  std::string note = "means of " + Requests(all.count()) + " that ended ok, and of the " +
                      Count(slow.count()) + " at and above p99";
   const std::uint64_t missing = view.result.summary().attribution_missing;
   if (missing > 0) note += "; the parts of " + Count(missing) + " more are not known";
@@ -173,8 +177,9 @@ std::string Facts(const SimSummary& summary) {
                                           " of the requests were in no variant") +
                      Line("Padding waste", FormatPercent(summary.padding_waste) + " of core time") +
                      Line("Goodput", FormatNumber(summary.goodput_rps) + " requests a second") +
-                     Line("Steps", Count(summary.steps) + " in " + Count(summary.runs) + " runs, " +
-                                       Count(summary.steals) + " stolen");
+                     Line("Steps", Count(summary.steps) + " in " +
+                                       Counted(static_cast<double>(summary.runs), "run", "runs") +
+                                       ", " + Count(summary.steals) + " stolen");
   if (summary.counts.clamped > 0) {
     text += Line("Clamped",
                  FormatPercent(ClampedRate(summary)) + " of the requests, to the model's domain");

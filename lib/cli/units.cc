@@ -85,7 +85,7 @@ std::string FormatDuration(Nanos duration) {
 std::string FormatSpan(Nanos span) {
   for (std::size_t i = kTimeUnits.size(); i-- > 0;) {
     const auto size = static_cast<std::int64_t>(kTimeUnits[i].size);
-    if (span.count() >= size && span.count() % size == 0) {
+    if (span.count() >= size && span.count() % size == 0 && span.count() / size < 1000) {
       return std::to_string(span.count() / size) + " " + kTimeUnits[i].name;
     }
     // 90 min rather than 1.500 h, but 3.500 h rather than 210 min.
@@ -102,6 +102,10 @@ std::string FormatCount(double count) {
   const std::size_t first = digits[0] == '-' ? 1 : 0;
   for (std::size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, ",");
   return digits;
+}
+
+std::string Counted(double count, const std::string& one, const std::string& many) {
+  return FormatCount(count) + " " + (count == 1 ? one : many);
 }
 
 std::string FormatPercent(double fraction, int decimals) {

@@ -24,6 +24,8 @@ std::optional<double> ParseNumber(std::string_view text);
 std::string FormatDuration(Nanos duration);  // "12.34 ms"
 std::string FormatSpan(Nanos span);          // "10 min", "14 d": whole numbers where they fit
 std::string FormatCount(double count);       // "1,234,567"
+// "1 request", "2,000 requests"
+std::string Counted(double count, const std::string& one, const std::string& many);
 std::string FormatPercent(double fraction, int decimals = 2);  // "12.34 %"
 std::string FormatSignedPercent(double fraction);              // "+12.34 %"
 std::string FormatNumber(double value);                        // "12.34"

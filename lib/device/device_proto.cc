@@ -121,8 +121,8 @@ void ReadDma(Findings& findings, const Path& path, const pb::DmaPort& in, CoreCl
   out.dma_latency =
       Nanos(Within(findings, path.At("latency_ns"), in.latency_ns(), 0, kMaxLatencyNs));
   out.dma_granule_bytes =
-      Within32(findings, path.At("granule_bytes"),
-               in.granule_bytes() == 0 ? 1 : in.granule_bytes(), 1, std::int64_t{1} << 20);
+      Within32(findings, path.At("granule_bytes"), in.granule_bytes() == 0 ? 1 : in.granule_bytes(),
+               1, std::int64_t{1} << 20);
   if (in.engines() > 1) NotModelled(findings, path.At("engines"), "more than one DMA engine");
 }
 
@@ -130,13 +130,12 @@ void ReadClocks(Findings& findings, const Path& path, const pb::CoreClass& in, C
   out.clock_hz = Within(findings, path.At("clock_hz"), in.clock_hz(), 1, kMaxClockHz);
   const int stated = in.core_clock_hz_size();
   if (stated > 0 && static_cast<std::uint32_t>(stated) != in.count()) {
-    findings.Error(path.At("core_clock_hz"), std::to_string(stated) + " clocks for " +
-                                                 std::to_string(in.count()) + " cores");
+    findings.Error(path.At("core_clock_hz"),
+                   std::to_string(stated) + " clocks for " + std::to_string(in.count()) + " cores");
   }
   for (int i = 0; i < stated && i < static_cast<int>(kMaxCores); ++i) {
-    const std::int64_t hz =
-        Within(findings, path.At("core_clock_hz", static_cast<std::size_t>(i)),
-               in.core_clock_hz(i), 0, kMaxClockHz);
+    const std::int64_t hz = Within(findings, path.At("core_clock_hz", static_cast<std::size_t>(i)),
+                                   in.core_clock_hz(i), 0, kMaxClockHz);
     out.core_clock_hz.push_back(hz == 0 ? out.clock_hz : hz);
   }
   if (stated == 0 && in.count() <= kMaxCores) out.core_clock_hz.assign(in.count(), out.clock_hz);
@@ -203,8 +202,8 @@ void ReadClasses(Findings& findings, const Path& root, const pb::Device& in, Spe
     }
     cores += of.count();
     if (cores > kMaxCores) {
-      findings.Error(path.At("count"), std::to_string(cores) + " cores in total exceed " +
-                                           std::to_string(kMaxCores));
+      findings.Error(path.At("count"),
+                     std::to_string(cores) + " cores in total exceed " + std::to_string(kMaxCores));
       return;
     }
   }

@@ -37,8 +37,8 @@ void FluidLink::Start(Instant now, std::size_t slot, ByteUnits bytes, ByteUnits 
   // A cap above the capacity never binds; without it no sum can overflow.
   if (capacity_ != kUnshared) cap = std::min(cap, capacity_);
   Flow flow{.cap = cap, .mark = 0, .end = 0, .slot = static_cast<std::uint32_t>(slot)};
-  const auto at = std::upper_bound(
-      flows_.begin(), flows_.end(), flow, [](const Flow& a, const Flow& b) {
+  const auto at =
+      std::upper_bound(flows_.begin(), flows_.end(), flow, [](const Flow& a, const Flow& b) {
         return a.cap != b.cap ? a.cap < b.cap : a.slot < b.slot;
       });
   if (at - flows_.begin() < static_cast<std::ptrdiff_t>(capped_)) {

@@ -65,11 +65,10 @@ class Layout {
     }
     std::sort(touched_.begin(), touched_.end(),
               [](const Touched& a, const Touched& b) { return a.tensor < b.tensor; });
-    touched_.erase(std::unique(touched_.begin(), touched_.end(),
-                               [](const Touched& a, const Touched& b) {
-                                 return a.tensor == b.tensor;
-                               }),
-                   touched_.end());
+    touched_.erase(
+        std::unique(touched_.begin(), touched_.end(),
+                    [](const Touched& a, const Touched& b) { return a.tensor == b.tensor; }),
+        touched_.end());
     Mark(sizes_.source().reads, &Touched::outer_read);
     Mark(sizes_.source().writes, &Touched::outer_write);
   }
@@ -189,7 +188,8 @@ class Layout {
       }
       if (stated) continue;
       double bytes = sizes_.PassedBytes(*piece.op, t);
-      // An elementwise operator reads no more of an input (an embedding table) than it has elements.
+      // An elementwise operator reads no more of an input (an embedding table) than it has
+      // elements.
       if (piece.kind != Kind::kNone) {
         bytes = std::min(bytes, static_cast<double>(piece.elements) * ElementBytes(t));
       }

@@ -21,7 +21,8 @@
 namespace leeway::device {
 
 // How shards divide a group. Rows (and whole instances first): every shard reads all weights.
-// Columns: every shard reads all left operands and repeats the elementwise work before the products.
+// Columns: every shard reads all left operands and repeats the elementwise work before the
+// products.
 enum class Split { kRows, kColumns };
 
 struct Product {

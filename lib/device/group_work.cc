@@ -147,9 +147,7 @@ class PieceReader {
 
 }  // namespace
 
-std::string StepSource::Describe() const {
-  return std::string(what) + " " + plan::Quote(name);
-}
+std::string StepSource::Describe() const { return std::string(what) + " " + plan::Quote(name); }
 
 std::int64_t SizeReader::Size(const plan::Expr& expr, std::int64_t limit) {
   if (!status_.ok()) return 0;
@@ -187,8 +185,7 @@ double SizeReader::PassedRatio(const plan::Operator& op, plan::Index tensor, int
     if (const auto* gemm = std::get_if<plan::Gemm>(&producer.work)) {
       const double made = static_cast<double>(Size(gemm->m)) * static_cast<double>(Size(gemm->n)) *
                           static_cast<double>(Size(gemm->count));
-      const auto held =
-          static_cast<double>(Size(source_.plan.tensors[tensor].elements));
+      const auto held = static_cast<double>(Size(source_.plan.tensors[tensor].elements));
       return held > 0 && made > held ? made / held : 1;
     }
     if (!std::holds_alternative<plan::Vector>(producer.work)) return 1;

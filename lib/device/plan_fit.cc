@@ -241,8 +241,8 @@ class Fit {
       const std::size_t of = device_.ClassOf(core);
       if (of == checked) continue;
       checked = of;
-      const auto cost = GroupCost(plan_, entry, group, dims, group.shards(dims),
-                                  device_.classes[of], device_);
+      const auto cost =
+          GroupCost(plan_, entry, group, dims, group.shards(dims), device_.classes[of], device_);
       if (cost.ok()) continue;
       findings_.Error(path, std::string(cost.status().message()) + AtDims(dims));
       return false;
@@ -259,8 +259,8 @@ class Fit {
     if (need <= static_cast<double>(device_.dram_capacity_bytes)) return true;
     findings_.Error(path, "needs " + Whole(need) + " bytes of DRAM" + AtDims(dims) + " (weights " +
                               Whole(weights) + ", state " + Whole(state) + ", " +
-                              std::to_string(runs_) + " concurrent runs of " +
-                              Whole(activations) + "), device " + Quote(device_.name) + " has " +
+                              std::to_string(runs_) + " concurrent runs of " + Whole(activations) +
+                              "), device " + Quote(device_.name) + " has " +
                               std::to_string(device_.dram_capacity_bytes));
     return false;
   }
@@ -310,8 +310,7 @@ Result<ResolvedPlacement> ResolvePlacement(const plan::Placement& placement, con
   }
   ResolvedPlacement resolved;
   for (CoreIndex core = 0; core < device.core_count(); ++core) {
-    const bool able =
-        needs == Needs::kNothing || device.classes[device.ClassOf(core)].arrays > 0;
+    const bool able = needs == Needs::kNothing || device.classes[device.ClassOf(core)].arrays > 0;
     const bool preferred = placement.mode == plan::PlacementMode::kPreferred;
     const bool allowed = named.empty() ? able : preferred ? class_is_named(core) : is_named(core);
     if (allowed) resolved.allowed.push_back(core);

@@ -27,8 +27,8 @@ struct ResolvedPlacement {
 
 enum class Needs { kNothing, kMatrix };
 
-// An empty class means every class. kNotFound names the class or index, kInvalidArgument is a PINNED
-// placement without cores, kFailedPrecondition a need that no core meets.
+// An empty class means every class. kNotFound names the class or index, kInvalidArgument is a
+// PINNED placement without cores, kFailedPrecondition a need that no core meets.
 Result<ResolvedPlacement> ResolvePlacement(const plan::Placement& placement, const Spec& device,
                                            Needs needs = Needs::kNothing);
 // As ResolvePlacement, with the needs of the group's operators.

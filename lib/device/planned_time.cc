@@ -70,8 +70,8 @@ class Interpolation {
     axis.high = *high;
     axis.low = *high == query_[dim] ? *high : *(high - 1);
     if (axis.high != axis.low) {
-      axis.weight_high = static_cast<double>(query_[dim] - axis.low) /
-                         static_cast<double>(axis.high - axis.low);
+      axis.weight_high =
+          static_cast<double>(query_[dim] - axis.low) / static_cast<double>(axis.high - axis.low);
     }
     axes_.push_back(axis);
   }
@@ -108,9 +108,8 @@ std::optional<Prediction> PlannedTime(const plan::Group& group,
                                       std::span<const std::int64_t> dims) {
   if (!group.profile.empty()) {
     Interpolation between(group.profile, dims);
-    const double mean = between.Mean([](const ProfilePoint& point) {
-      return static_cast<double>(point.p50_ns);
-    });
+    const double mean =
+        between.Mean([](const ProfilePoint& point) { return static_cast<double>(point.p50_ns); });
     const auto rounded = base::RoundToInt64(mean);
     if (!rounded) return std::nullopt;
     return Prediction{Nanos(*rounded), between.extrapolated() ? Prediction::Range::kExtrapolated

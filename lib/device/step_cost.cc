@@ -42,11 +42,10 @@ Status CheckCore(const StepSource& source, const GroupShape& shape, const CoreCl
 
 Status NoTile(const StepSource& source, const CoreClass& core, double need) {
   const auto bytes = base::RoundToInt64(need);
-  return base::ResourceExhausted(
-      source.Describe() + ": no tile fits: the smallest needs " +
-      (bytes ? std::to_string(*bytes) : std::string("too many")) + " bytes, core class " +
-      plan::Quote(core.name) + " has " +
-      std::to_string(core.sram_bytes + core.accumulator_bytes));
+  return base::ResourceExhausted(source.Describe() + ": no tile fits: the smallest needs " +
+                                 (bytes ? std::to_string(*bytes) : std::string("too many")) +
+                                 " bytes, core class " + plan::Quote(core.name) + " has " +
+                                 std::to_string(core.sram_bytes + core.accumulator_bytes));
 }
 
 double Macs(const GroupShape& shape) {
@@ -109,9 +108,8 @@ Result<StepCost> Assemble(const StepSource& source, const GroupShape& shape, con
   const EventEnergy energy = device.event_energy();
   const auto rounded_macs = base::RoundToInt64(macs);
   const auto vector_ops = base::RoundToInt64(shape.vector_ops);
-  const auto energy_pj =
-      base::RoundToInt64(macs * energy.mac + shape.vector_ops * energy.vector_op +
-                         tile.dram_bytes * energy.dram_byte);
+  const auto energy_pj = base::RoundToInt64(
+      macs * energy.mac + shape.vector_ops * energy.vector_op + tile.dram_bytes * energy.dram_byte);
   if (!rounded_macs || !vector_ops || !energy_pj) {
     return base::OutOfRange(source.Describe() + ": one step's operations exceed 64 bits");
   }
@@ -124,20 +122,20 @@ Result<StepCost> Assemble(const StepSource& source, const GroupShape& shape, con
 }
 
 // A group's `work` replaces that of its operators.
-Result<GroupShape> StatedShape(SizeReader& sizes, const plan::GroupWork& work,
-                               std::int64_t shards, const CoreClass& core) {
+Result<GroupShape> StatedShape(SizeReader& sizes, const plan::GroupWork& work, std::int64_t shards,
+                               const CoreClass& core) {
   const auto divisor = static_cast<double>(shards);
   GroupShape shape;
-  shape.plain_macs = static_cast<double>(sizes.Size(work.flops, std::int64_t{1} << 62)) / 2 / divisor;
+  shape.plain_macs =
+      static_cast<double>(sizes.Size(work.flops, std::int64_t{1} << 62)) / 2 / divisor;
   shape.read_bytes = static_cast<double>(sizes.Size(work.read_bytes)) / divisor;
   shape.write_bytes = static_cast<double>(sizes.Size(work.write_bytes)) / divisor;
   const std::int64_t scratch = sizes.Size(work.scratch_bytes);
   if (!sizes.status().ok()) return sizes.status();
   if (scratch > core.sram_bytes) {
-    return base::ResourceExhausted(sizes.source().Describe() + ": scratch of " +
-                                   std::to_string(scratch) + " bytes, core class " +
-                                   plan::Quote(core.name) + " has " +
-                                   std::to_string(core.sram_bytes));
+    return base::ResourceExhausted(
+        sizes.source().Describe() + ": scratch of " + std::to_string(scratch) +
+        " bytes, core class " + plan::Quote(core.name) + " has " + std::to_string(core.sram_bytes));
   }
   shape.scratch_bytes = static_cast<double>(scratch);
   return shape;
@@ -204,8 +202,7 @@ Result<StepCost> ProfiledCost(const plan::Group& group, std::span<const std::int
                             std::to_string(kMaxStepBytes) + " bytes or 2^53 ns");
   }
   cost.dram_bytes = static_cast<std::int64_t>(Ceil(bytes));
-  cost.energy_pj =
-      base::RoundToInt64(bytes * device.event_energy().dram_byte).value_or(0);
+  cost.energy_pj = base::RoundToInt64(bytes * device.event_energy().dram_byte).value_or(0);
   SetBody(core, cost);
   return cost;
 }

@@ -2,23 +2,25 @@
 // shard of it, at bound dims, on one core of a class at its nominal clock.
 //
 // A step is launch, fill, body, drain. All are fixed but the body: a fluid of `dram_bytes` whose
-// demand is capped at min(port, bytes / compute time), so that a double buffer never runs ahead and a
-// compute-bound step does not hog DRAM (COST_MODEL: running steps).
+// demand is capped at min(port, bytes / compute time), so that a double buffer never runs ahead and
+// a compute-bound step does not hog DRAM (COST_MODEL: running steps).
 //
 // Shards. A shard takes ceil(work / shards). Rows are divided (whole instances first): every shard
 // reads all weights; or columns, where the products of the group do not feed one another: every
-// shard reads all left operands. The faster of the two is taken, and both leave no sum across shards
-// to be joined. Elementwise work before the products is repeated by every shard that divides columns.
+// shard reads all left operands. The faster of the two is taken, and both leave no sum across
+// shards to be joined. Elementwise work before the products is repeated by every shard that divides
+// columns.
 //
 // Memory. A group reads and writes its outer tensors; inner ones stay on the core, in row blocks as
-// large as the SRAM allows, and every right operand (weights, keys, values) that does not fit beside
-// them is read again for each row block. One product with elementwise work behind it may also hold
-// the right operand and read the left one again. Traffic follows from the operators' sizes, not from declared tensors: what
-// is declared as a row block of a product passes as often as the product has blocks.
+// large as the SRAM allows, and every right operand (weights, keys, values) that does not fit
+// beside them is read again for each row block. One product with elementwise work behind it may
+// also hold the right operand and read the left one again. Traffic follows from the operators'
+// sizes, not from declared tensors: what is declared as a row block of a product passes as often as
+// the product has blocks.
 //
-// Tiles are searched for the least time with DRAM / shards to itself, traffic counting a little even
-// where computation hides it. That time grows with every size, but may fall by up to 1/64 where a
-// tiling of less traffic takes over (tile_search.h).
+// Tiles are searched for the least time with DRAM / shards to itself, traffic counting a little
+// even where computation hides it. That time grows with every size, but may fall by up to 1/64
+// where a tiling of less traffic takes over (tile_search.h).
 //
 // Not modelled: joins of partial sums, layouts, weights held in SRAM between runs, bank conflicts.
 // A right operand computed inside a group makes the group run as one block.
@@ -49,8 +51,8 @@ struct StepCost {
   Nanos fill{0};     // first DMA latency and first tile
   Nanos compute{0};  // the body's compute part
   Nanos drain{0};    // last tile out
-  // The body's DRAM traffic in 2⁻²⁰ B, and the demand cap in 2⁻²⁰ B/ns; 0 iff there is no traffic. A
-  // body bound by computation is rounded up to cap · compute, so that at its cap it lasts exactly
+  // The body's DRAM traffic in 2⁻²⁰ B, and the demand cap in 2⁻²⁰ B/ns; 0 iff there is no traffic.
+  // A body bound by computation is rounded up to cap · compute, so that at its cap it lasts exactly
   // as long as it computes.
   ByteUnits body_bytes = 0;
   ByteUnits cap = 0;

@@ -70,14 +70,14 @@ class Search {
     for (const Product& product : shape_.products) {
       const std::int64_t cols = std::min<std::int64_t>(product.n, core_.array_cols);
       const std::int64_t depth = std::min(product.k, sub_rows_);
-      right_tile = std::max(right_tile, 2 * static_cast<double>(depth) *
-                                            static_cast<double>(cols) * product.right_element);
+      right_tile = std::max(right_tile, 2 * static_cast<double>(depth) * static_cast<double>(cols) *
+                                            product.right_element);
       all_right += product.right_bytes() * product.span;
       widest = std::max(widest, static_cast<double>(cols));
       last_cols = product.n;
     }
-    const double share = std::min(1.0, static_cast<double>(core_.array_cols) /
-                                           static_cast<double>(last_cols));
+    const double share =
+        std::min(1.0, static_cast<double>(core_.array_cols) / static_cast<double>(last_cols));
     cost.sram_bytes = block * (shape_.input_row * (several ? 2 : 1) + shape_.inner_row +
                                shape_.tile_row * share) +
                       shape_.constant_bytes + right_tile;
@@ -142,8 +142,7 @@ class Search {
 
   // The most columns, whole array sides or all, that fit beside `fixed` bytes. Wider is never
   // slower: it only spares reads of the left operand.
-  std::int64_t MostCols(const Product& product, double fixed, double per_col,
-                        double block) const {
+  std::int64_t MostCols(const Product& product, double fixed, double per_col, double block) const {
     const double sums = block * kAccumulatorBytes;
     if (core_.accumulator_bytes == 0) per_col += 2 * sums;
     double room = (static_cast<double>(core_.sram_bytes) - fixed) / per_col;
@@ -187,11 +186,10 @@ class Search {
     const auto top = static_cast<double>(std::min(shape_.rows, sub_rows_));
     const auto depth = static_cast<double>(std::min(first.k, sub_rows_));
     const auto cols = static_cast<double>(std::min(first.n, sub_cols_));
-    const double left =
-        first.left_element > 0 ? depth * first.left_element : shape_.input_row;
+    const double left = first.left_element > 0 ? depth * first.left_element : shape_.input_row;
     cost.first_bytes = top * left + depth * cols * first.right_element;
-    const double share = std::min(1.0, static_cast<double>(sub_cols_) /
-                                           static_cast<double>(last.n));
+    const double share =
+        std::min(1.0, static_cast<double>(sub_cols_) / static_cast<double>(last.n));
     cost.last_bytes = top * shape_.write_row * share;
   }
 
@@ -216,8 +214,7 @@ class Search {
   double EdgeNs(double bytes) const {
     if (bytes == 0) return 0;
     const double granule = core_.dma_granule_bytes;
-    return static_cast<double>(core_.dma_latency.count()) +
-           Ceil(bytes / granule) * granule / port_;
+    return static_cast<double>(core_.dma_latency.count()) + Ceil(bytes / granule) * granule / port_;
   }
 
   void Time(TileCost& cost) const {

@@ -41,7 +41,8 @@ class FrozenPolicy : public BucketPolicy {
 
 class LibraryPolicy : public BucketPolicy {
  public:
-  explicit LibraryPolicy(const BucketSpec& spec) : spec_(spec), history_(ReferenceRule::kHistoryAlpha) {}
+  explicit LibraryPolicy(const BucketSpec& spec)
+      : spec_(spec), history_(ReferenceRule::kHistoryAlpha) {}
 
   Edges Begin(const TrafficWindow& first) override {
     history_.Fold(first.lengths.Normalised());

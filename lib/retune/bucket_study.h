@@ -22,8 +22,8 @@ namespace leeway::retune {
 struct BucketStudyOptions {
   BucketPolicyOptions policy;
   // Names of MakeBucketPolicy(), and "oracle"; in the order of the result.
-  std::vector<std::string> policies = {"frozen", "oracle",      "ref",     "refx", "leeway",
-                                       "pow2",   "exponential", "library"};
+  std::vector<std::string> policies = {"frozen", "oracle", "ref",         "refx",
+                                       "leeway", "pow2",   "exponential", "library"};
 };
 
 struct PolicyOutcome {

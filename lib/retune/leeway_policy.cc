@@ -72,18 +72,14 @@ LengthHistogram LeewayPolicy::ByWork(const LengthHistogram& lengths) const {
   return scaled;
 }
 
-bool LeewayPolicy::HomeRemembered() const {
-  return closed_ * ReferenceRule::kHistoryAlpha < 1;
-}
+bool LeewayPolicy::HomeRemembered() const { return closed_ * ReferenceRule::kHistoryAlpha < 1; }
 
 bool LeewayPolicy::MayCompile() const {
   const bool little_seen = closed_ < kFewWindows && requests_ < kFewRequests;
   return spent_ < (little_seen ? std::min<std::int64_t>(earned_, 1) : earned_);
 }
 
-double LeewayPolicy::Threshold() const {
-  return threshold_ / (3 * spent_ < 2 * earned_ ? 3 : 2);
-}
+double LeewayPolicy::Threshold() const { return threshold_ / (3 * spent_ < 2 * earned_ ? 3 : 2); }
 
 Edges LeewayPolicy::Insured(const LengthHistogram& forecast, const FittedBuckets& best,
                             const Edges& frozen) const {

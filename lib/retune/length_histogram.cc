@@ -28,8 +28,8 @@ void LengthHistogram::Add(std::int64_t length, double weight) {
     entries_.push_back({length, weight});
     return;
   }
-  const auto at = std::lower_bound(entries_.begin(), entries_.end(), LengthWeight{length, 0},
-                                   ShorterThan);
+  const auto at =
+      std::lower_bound(entries_.begin(), entries_.end(), LengthWeight{length, 0}, ShorterThan);
   if (at->length == length) {
     at->weight += weight;
   } else {

@@ -23,8 +23,8 @@ std::optional<Edges> ReferenceRule::Close(const TrafficWindow& window, const Edg
   bool adopt = serving_cost > (1 + threshold_) * cost;
   if (sample_ == Sample::kHalves) {
     if (const std::optional<Halves> halves = HalvesOf(window, prng_)) {
-      adopt = CrossFittedRegret(serving, *halves, history_.mean(), kWindowShare, spec_) >
-              threshold_;
+      adopt =
+          CrossFittedRegret(serving, *halves, history_.mean(), kWindowShare, spec_) > threshold_;
     }
   }
   history_.Fold(window.lengths.Normalised());

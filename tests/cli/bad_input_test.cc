@@ -134,6 +134,12 @@ TEST_CASE("a dim above the domain is refused under --strict, and clamped without
   CHECK_THAT(clamped.out, Catch::StartsWith("50.00 % of the requests had a dimension above"));
 }
 
+TEST_CASE("an entry that the plan does not have exits 3 and is named", "[cli][input]") {
+  const Scratch scratch;
+  const std::string traffic = scratch.Write("t.csv", TrafficCsv(10, 64));
+  CheckRefused(Serve(scratch, traffic, {"--entry", "decode"}), 3, {"decode"});
+}
+
 TEST_CASE("a dim of the plan that nothing binds exits 3 and is named", "[cli][input]") {
   const Scratch scratch;
   const std::string traffic = scratch.Write("t.csv", "t,a,b\n0,1,1\n5,2,2\n");

@@ -16,7 +16,8 @@ Words Show(const Scratch& scratch, const Words& more = {}) {
   return words;
 }
 
-TEST_CASE("option -o writes what standard output would get, and nothing beside it", "[cli][output]") {
+TEST_CASE("option -o writes what standard output would get, and nothing beside it",
+          "[cli][output]") {
   const Scratch scratch;
   const std::string expected = RunLeeway(Show(scratch)).out;
   const Said said = RunLeeway(Show(scratch, {"-o", scratch.Path("shown.txt")}));

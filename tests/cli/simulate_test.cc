@@ -100,7 +100,8 @@ TEST_CASE("simulate's screen shows streams, causes, cores and what to do next in
   CHECK_THAT(said.err, Contains("steps in"));
 }
 
-TEST_CASE("option --telemetry writes the snapshot whose digest the document gives", "[cli][simulate]") {
+TEST_CASE("option --telemetry writes the snapshot whose digest the document gives",
+          "[cli][simulate]") {
   const Scratch scratch;
   const std::string file = scratch.Path("t.pb");
   const Said said = RunLeeway(Serve(scratch, {"--json", "--telemetry", file}));

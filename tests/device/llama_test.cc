@@ -89,8 +89,7 @@ class Prefill {
         total.launches += times * callee.launches;
         continue;
       }
-      const auto cost =
-          OperatorCost(*plan_, entry, op, dims, kShards, device_.classes[0], device_);
+      const auto cost = OperatorCost(*plan_, entry, op, dims, kShards, device_.classes[0], device_);
       INFO(cost.status().ToString());
       REQUIRE(cost.ok());
       Add(op.name, *cost, total, print);
@@ -104,13 +103,15 @@ class Prefill {
     total.bytes += static_cast<double>(cost.dram_bytes) * kShards;
     total.launches += 1;
     if (print) {
-      std::printf("  %-16s %10.1f us fill %5.1f compute %9.1f mem %9.1f drain %5.1f sram %5.1f MB bound %d\n",
-                  name.c_str(), static_cast<double>(alone.count()) / 1e3,
-                  static_cast<double>(cost.fill.count()) / 1e3,
-                  static_cast<double>(cost.compute.count()) / 1e3,
-                  static_cast<double>(cost.dram_bytes) / 153.6e3,
-                  static_cast<double>(cost.drain.count()) / 1e3,
-                  static_cast<double>(cost.sram_peak_bytes) / 1e6, static_cast<int>(cost.bound));
+      std::printf(
+          "  %-16s %10.1f us fill %5.1f compute %9.1f mem %9.1f drain %5.1f sram %5.1f MB bound "
+          "%d\n",
+          name.c_str(), static_cast<double>(alone.count()) / 1e3,
+          static_cast<double>(cost.fill.count()) / 1e3,
+          static_cast<double>(cost.compute.count()) / 1e3,
+          static_cast<double>(cost.dram_bytes) / 153.6e3,
+          static_cast<double>(cost.drain.count()) / 1e3,
+          static_cast<double>(cost.sram_peak_bytes) / 1e6, static_cast<int>(cost.bound));
     }
   }
 
@@ -175,10 +176,12 @@ TEST_CASE("table of prefill times", "[.][device]") {
     const Seconds exact = prefill.FusedExact(seq);
     const Seconds padded = prefill.Fused(seq);
     const Seconds generic = prefill.Generic(seq);
-    std::printf("%6lld f %.5f s bucket %.5f generic %.5f ratio %.3f bytes f %.2f GB g %.2f GB launches %g %g\n",
-                static_cast<long long>(seq), exact.time, padded.time, generic.time,
-                generic.time / exact.time, exact.bytes / 1e9, generic.bytes / 1e9, exact.launches,
-                generic.launches);
+    std::printf(
+        "%6lld f %.5f s bucket %.5f generic %.5f ratio %.3f bytes f %.2f GB g %.2f GB launches %g "
+        "%g\n",
+        static_cast<long long>(seq), exact.time, padded.time, generic.time,
+        generic.time / exact.time, exact.bytes / 1e9, generic.bytes / 1e9, exact.launches,
+        generic.launches);
   }
   const plan::Index layer = *prefill.plan().FindEntry("layer");
   for (const std::int64_t seq : {64, 1024, 8192, 30000}) {

@@ -130,9 +130,10 @@ TEST_CASE("DRAM holds weights, state and each concurrent run's live activations"
   const std::vector<Finding> findings = CheckFit(plan.body(), device, 3);
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].path == "entries[0].variants[0]");
-  CHECK(findings[0].message == "needs 100796368 bytes of DRAM at rows = 4096, batch = 8 (weights "
-                               "131072, state 2000, 3 concurrent runs of 33554432), device "
-                               "\"onnxim_tpuv4_c4\" has 100796367");
+  CHECK(findings[0].message ==
+        "needs 100796368 bytes of DRAM at rows = 4096, batch = 8 (weights "
+        "131072, state 2000, 3 concurrent runs of 33554432), device "
+        "\"onnxim_tpuv4_c4\" has 100796367");
 }
 
 }  // namespace

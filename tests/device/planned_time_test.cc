@@ -25,7 +25,8 @@ TEST_CASE("between points the prediction is multilinear", "[device][unit]") {
     return 100 * seq + 7 * batch + seq * batch;
   };
   for (const std::int64_t seq : {10, 20, 60}) {
-    for (const std::int64_t batch : {1, 5}) group.profile.push_back(Point({seq, batch}, f(seq, batch)));
+    for (const std::int64_t batch : {1, 5})
+      group.profile.push_back(Point({seq, batch}, f(seq, batch)));
   }
   for (std::int64_t seq = 10; seq <= 60; ++seq) {
     for (std::int64_t batch = 1; batch <= 5; ++batch) {
@@ -33,7 +34,8 @@ TEST_CASE("between points the prediction is multilinear", "[device][unit]") {
       REQUIRE(planned.has_value());
       CHECK(planned->time.count() == f(seq, batch));
       CHECK(planned->range == Range::kInside);
-      CHECK(PlannedBytes(group, Dims{seq, batch}) == Approx(10.0 * static_cast<double>(f(seq, batch))));
+      CHECK(PlannedBytes(group, Dims{seq, batch}) ==
+            Approx(10.0 * static_cast<double>(f(seq, batch))));
     }
   }
 }

@@ -1,9 +1,12 @@
 #include "device/spec.h"
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <string>
+#include <vector>
 
+#include "base/prng.h"
 #include "leeway_internal/device/v1alpha/device.pb.h"
 #include "tests/catch.h"
 #include "tests/device/support/plan_maker.h"
@@ -164,8 +167,7 @@ TEST_CASE("every slip in a description is named with its path and bound", "[devi
        [](auto& d) { d.mutable_power()->mutable_thermal(); }},
       {"power.dvfs: a clock that follows the power is not modelled",
        [](auto& d) { d.mutable_power()->mutable_dvfs(); }},
-      {"calibration.residual: -",
-       [](auto& d) { d.mutable_calibration()->set_residual(-1); }},
+      {"calibration.residual: -", [](auto& d) { d.mutable_calibration()->set_residual(-1); }},
   }));
   pb::Device device = Valid();
   slip.make(device);
@@ -194,6 +196,27 @@ TEST_CASE("bytes that are no description and newer ones are told apart", "[devic
   CHECK(Parse(newer).status().code() == StatusCode::kFailedPrecondition);
 }
 
+TEST_CASE("damaged bytes are refused or make a device within bounds", "[device][property]") {
+  const auto seed = static_cast<std::uint64_t>(GENERATE(range(0, 50)));
+  CAPTURE(seed);
+  base::Prng prng(seed);
+  for (int round = 0; round < 40; ++round) {
+    std::string bytes = testing::Shipped().serialized;
+    for (std::uint64_t flips = 1 + prng.Below(4); flips > 0; --flips) {
+      bytes[prng.Below(bytes.size())] = static_cast<char>(prng.Below(256));
+    }
+    if (prng.Below(4) == 0) bytes.resize(prng.Below(bytes.size()));
+    const auto spec = ParseSpec(bytes, "damaged");
+    if (!spec.ok()) {
+      CHECK_FALSE(spec.status().message().empty());
+      continue;
+    }
+    CHECK(spec->core_count() >= 1);
+    CHECK(spec->core_count() <= kMaxCores);
+    CHECK(spec->dram_rate() >= static_cast<ByteUnits>(kMaxCores));
+  }
+}
+
 TEST_CASE("the digest follows the content and survives a round trip", "[device][unit]") {
   const auto spec = Parse(Valid());
   REQUIRE(spec.ok());
@@ -214,7 +237,7 @@ TEST_CASE("the shipped device has the peak, the energy and the idle power of its
   CHECK(peak == Approx(131.072e12));
   CHECK(spec.dram_rate() == 644'245'094);  // 614.4 · 2^20, rounded down
   const EventEnergy energy = spec.event_energy();
-  CHECK(energy.mac == Approx(0.98).epsilon(0.01));          // pJ: 16.92 W an array at 1.05 GHz
+  CHECK(energy.mac == Approx(0.98).epsilon(0.01));            // pJ: 16.92 W an array at 1.05 GHz
   CHECK(energy.dram_byte == Approx(8 * 1.92).epsilon(0.01));  // 1.9 pJ a bit
   CHECK(spec.power.static_watts + spec.power.matrix_watts + spec.power.vector_watts +
             spec.power.sram_watts + 614.4 * spec.power.dram_watts_per_gbps <

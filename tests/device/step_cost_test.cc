@@ -216,9 +216,10 @@ TEST_CASE("a product declared as a row block passes through memory as often as i
   CHECK(CostOfOperator(plan, "values", {seq, 8}, device).dram_bytes == scores + 2 * operand);
 }
 
-TEST_CASE("fused attention keeps scores on the core and reads keys and values again only where "
-          "they do not fit",
-          "[device][unit]") {
+TEST_CASE(
+    "fused attention keeps scores on the core and reads keys and values again only where "
+    "they do not fit",
+    "[device][unit]") {
   Spec device = testing::Shipped();
   PlanMaker plan = Attention();
   const plan::Group& group = plan.variant().groups[0];
@@ -265,8 +266,7 @@ TEST_CASE("fusing an elementwise operator into a product spares its traffic and 
   const auto rows = GENERATE(1, 100, 1024, 8192);
   const auto shards = GENERATE(1, 4);
   const std::vector<std::int64_t> dims{rows, 2048};
-  for (const auto& [group, ops] :
-       std::vector<std::pair<std::size_t, std::vector<std::string>>>{
+  for (const auto& [group, ops] : std::vector<std::pair<std::size_t, std::vector<std::string>>>{
            {0, {"norm", "up", "act"}}, {1, {"down", "add"}}}) {
     const StepCost fused = CostOfGroup(plan, plan.variant().groups[group], dims, device, shards);
     std::int64_t bytes = 0;
@@ -282,9 +282,10 @@ TEST_CASE("fusing an elementwise operator into a product spares its traffic and 
   }
 }
 
-TEST_CASE("an over-fused group can lose: its panels leave small row blocks and weights are read "
-          "again and again",
-          "[device][unit]") {
+TEST_CASE(
+    "an over-fused group can lose: its panels leave small row blocks and weights are read "
+    "again and again",
+    "[device][unit]") {
   Spec device = testing::Shipped();
   device.classes[0].sram_bytes = 4 << 20;
   PlanMaker plan = Mlp();
@@ -337,7 +338,8 @@ TEST_CASE("a tiling of the plan is respected, and refused where it does not fit"
   const StepCost given = CostOfGroup(plan, group, {}, device);
   CHECK(given.dram_bytes > searched.dram_bytes);
   group.tiling = {.m = 8192, .n = 128, .k = 0};
-  const auto refused = GroupCost(plan.body(), plan.entry(), group, {}, 1, device.classes[0], device);
+  const auto refused =
+      GroupCost(plan.body(), plan.entry(), group, {}, 1, device.classes[0], device);
   CHECK(refused.status().code() == StatusCode::kResourceExhausted);
 }
 
@@ -392,8 +394,8 @@ TEST_CASE("more than 4 TiB in a step is out of range, not a wrapped count", "[de
   plan.Tensor("y", TensorKind::kOutput, "n", DType::kInt8);
   plan.Vector("copy", {"x"}, "y", "n", 1);
   const auto code = [&](std::int64_t n) {
-    return OperatorCost(plan.body(), plan.entry(), plan.Find("copy"),
-                        std::vector<std::int64_t>{n}, 1, device.classes[0], device)
+    return OperatorCost(plan.body(), plan.entry(), plan.Find("copy"), std::vector<std::int64_t>{n},
+                        1, device.classes[0], device)
         .status()
         .code();
   };
@@ -406,8 +408,8 @@ TEST_CASE("work stated by a group replaces that of its operators", "[device][uni
   const Spec device = testing::Shipped();
   PlanMaker plan = OneGemm("1024", "1024", "1024");
   plan::Group& group = plan.Group("g", {"matmul"});
-  group.work = plan::GroupWork{plan.Size("2 * 16384 * 5000"), plan.Size("4000"),
-                               plan.Size("2000"), plan.Size("100")};
+  group.work = plan::GroupWork{plan.Size("2 * 16384 * 5000"), plan.Size("4000"), plan.Size("2000"),
+                               plan.Size("100")};
   const StepCost cost = CostOfGroup(plan, group, {}, device);
   CHECK(cost.compute.count() == 5000);
   CHECK(cost.dram_bytes == 6000);

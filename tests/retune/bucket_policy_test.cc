@@ -34,8 +34,7 @@ TEST_CASE("an unknown policy, a negative threshold and a ladder without a domain
   BucketPolicyOptions options;
   CHECK(MakeBucketPolicy("best", options).status().code() == StatusCode::kInvalidArgument);
   CHECK(MakeBucketPolicy("pow2", options).status().code() == StatusCode::kInvalidArgument);
-  CHECK(MakeBucketPolicy("exponential", options).status().code() ==
-        StatusCode::kInvalidArgument);
+  CHECK(MakeBucketPolicy("exponential", options).status().code() == StatusCode::kInvalidArgument);
   options.threshold = -0.01;
   CHECK(MakeBucketPolicy("ref", options).status().code() == StatusCode::kInvalidArgument);
 }

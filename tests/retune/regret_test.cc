@@ -24,8 +24,7 @@ TEST_CASE("cross-fitted regret scores each half by the other's optimum", "[retun
   CHECK(CrossFittedRegret(Edges{20}, halves, {}, 1.0, spec) == Approx(40.0 / 60 - 1));
 }
 
-TEST_CASE("a blend counts the window and the history by share, not by volume",
-          "[retune][regret]") {
+TEST_CASE("a blend counts the window and the history by share, not by volume", "[retune][regret]") {
   const LengthHistogram window({{1, 1000}});
   const LengthHistogram history({{2, 5}});
   CHECK(BlendWithHistory(window, history, 0.75) == LengthHistogram({{1, 0.75}, {2, 0.25}}));

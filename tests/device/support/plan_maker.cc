@@ -98,8 +98,7 @@ plan::Group& PlanMaker::Group(const std::string& name, const std::vector<std::st
     for (plan::Index p = 0; p < entry().operators.size(); ++p) {
       const auto& inputs = entry().operators[p].inputs;
       if (std::find(inputs.begin(), inputs.end(), t) == inputs.end()) continue;
-      const bool in_group =
-          std::find(group.ops.begin(), group.ops.end(), p) != group.ops.end();
+      const bool in_group = std::find(group.ops.begin(), group.ops.end(), p) != group.ops.end();
       (in_group ? inside : outside) = true;
     }
     if (outside || !inside) group.writes.push_back(t);
@@ -168,8 +167,8 @@ Spec Shipped() {
 
 StepCost CostOfGroup(PlanMaker& plan, const plan::Group& group, std::vector<std::int64_t> dims,
                      const Spec& device, std::int64_t shards) {
-  const auto cost = GroupCost(plan.body(), plan.entry(), group, dims, shards, device.classes[0],
-                              device);
+  const auto cost =
+      GroupCost(plan.body(), plan.entry(), group, dims, shards, device.classes[0], device);
   INFO(cost.status().ToString());
   REQUIRE(cost.ok());
   return *cost;

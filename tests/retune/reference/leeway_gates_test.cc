@@ -45,8 +45,7 @@ TEST_CASE("on single days the default policy holds the gates of gain and of comp
   const int buckets = GENERATE(8, 16);
   const std::size_t day = GENERATE(0, 2, 4, 6, 8, 10, 12);
   CAPTURE(buckets, day);
-  const BucketStudyResult r =
-      Study(testing::Slice(MLarge(), 24 * day + 5, 24 * day + 29), buckets);
+  const BucketStudyResult r = Study(testing::Slice(MLarge(), 24 * day + 5, 24 * day + 29), buckets);
   const PolicyOutcome& ref = *r.Find("refx");
   const PolicyOutcome& leeway = *r.Find("leeway");
   CHECK(*leeway.captured >= *ref.captured - 0.02);

@@ -17,14 +17,14 @@ struct Client {
   double sigma = 0;
   bool pareto = false;
   double rate = 1;
-  double phase = 0;        // hour of its busiest time
-  double swing = 0;        // relative amplitude of its day
-  double weekend = 1;      // factor on days 5 and 6 of 7
-  double wander = 0;       // state of its wandering log-rate
-  int arrives = 0;         // first and past-last hour
+  double phase = 0;    // hour of its busiest time
+  double swing = 0;    // relative amplitude of its day
+  double weekend = 1;  // factor on days 5 and 6 of 7
+  double wander = 0;   // state of its wandering log-rate
+  int arrives = 0;     // first and past-last hour
   int leaves = 1 << 30;
-  int group = 0;           // of kFlipping
-  LengthHistogram lengths; // sums to 1
+  int group = 0;            // of kFlipping
+  LengthHistogram lengths;  // sums to 1
 };
 
 LengthHistogram DrawLengths(const Client& c, base::Prng& prng) {
