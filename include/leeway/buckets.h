@@ -36,7 +36,8 @@ struct BucketStudyOptions {
   double tau = 0.03;
   // Seeds draws of generated traffic and the thinning of fractional counts.
   std::uint64_t seed = 0;
-  // Called after each window with its number; returning false ends the study with kCancelled.
+  // Called after each window with its number, and with 0 while the traffic is read for the first
+  // time; returning false ends the study with kCancelled.
   std::function<bool(std::uint64_t windows)> progress = {};
 };
 

@@ -34,7 +34,7 @@ struct LatencyStats {
 struct Counts {
   std::uint64_t submitted = 0, ok = 0, rejected = 0, expired = 0, cancelled = 0, failed = 0,
                 in_flight = 0;
-  // Of the submitted: bound to no variant; dims above the domain.
+  // Of the submitted: bound to no variant; dims outside the domain (only in the total).
   std::uint64_t fallback = 0, clamped = 0;
   // OK and within the SLO; equals ok where there is none.
   std::uint64_t within_slo = 0;

@@ -76,15 +76,18 @@ struct SimulateOptions {
   // Ties a dim of the traffic to one of the plan: {"ContextTokens", "seq"}. Dims of equal name are
   // tied by themselves, and so is a plan's only free dim.
   std::vector<std::pair<std::string, std::string>> bind = {};
-  // A dim above the plan's domain is clamped and counted, or ends the simulation.
+  // A dim outside the plan's domain is clamped and counted, or ends the simulation.
   enum class AboveDomain { kClamp, kError } above_domain = AboveDomain::kClamp;
   // Called now and then on the calling thread; returning false ends the simulation with kCancelled.
   std::function<bool(const Progress&)> progress = {};
 };
 
-// Returns kInvalidArgument if a dim of the plan binds to none of the traffic's,
-// kFailedPrecondition if the device lacks a core the plan places on or memory for it, kCancelled,
-// kUnimplemented for parts of a plan the engine does not run, or the traffic's own error.
+// Returns kInvalidArgument for an option out of range, traffic without a request, or a dim of the
+// plan that binds to none of the traffic's, kNotFound for an entry that the plan lacks,
+// kFailedPrecondition if the device lacks a core the plan places on or memory for it, kOutOfRange
+// for a dim outside the domain (kError) or a cost that overflows, kResourceExhausted for loops of
+// too many steps, kCancelled, kUnimplemented for parts of a plan the engine does not run, or the
+// traffic's own error.
 Result<SimResult> Simulate(const Plan& plan, const Device& device, const Traffic& traffic,
                            const SimulateOptions& options = {});
 

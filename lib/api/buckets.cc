@@ -15,6 +15,8 @@ namespace leeway {
 inline namespace v0 {
 namespace {
 
+constexpr std::int64_t kMaxWindows = 10'000'000;
+
 Status CheckOptions(const BucketStudyOptions& options) {
   if (options.buckets < 1 || options.buckets > 4096) {
     return base::InvalidArgument(
@@ -77,6 +79,9 @@ Result<std::int64_t> LongestOf(const traffic::Body& body, const BucketStudyOptio
           if (weight > 0) longest = std::max(longest, length);
         }
         ++windows;
+        if (options.progress && !options.progress(0)) {
+          return Status(StatusCode::kCancelled, "the study was cancelled");
+        }
         return Status();
       }));
   return longest;
@@ -101,6 +106,12 @@ BucketPolicyResult ToResult(const retune::PolicyOutcome& outcome) {
 Result<BucketStudy> StudyBuckets(const Traffic& traffic, const BucketStudyOptions& options) {
   LEEWAY_RETURN_IF_ERROR(CheckOptions(options));
   const traffic::Body& body = *traffic.body();
+  if (const std::optional<Nanos> span = body.declared_span();
+      span && *span / options.window > kMaxWindows) {
+    return base::InvalidArgument(absl::StrCat("a window of ", options.window.count(), " ns cuts ",
+                                              span->count(), " ns of traffic into more than ",
+                                              kMaxWindows, " windows"));
+  }
   LEEWAY_ASSIGN_OR_RETURN(const std::size_t dim, FindDim(body, options.dim));
   BucketStudy study;
   std::uint64_t windows = 0;

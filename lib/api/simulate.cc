@@ -37,6 +37,7 @@ Result<SimResult> Simulate(const Plan& plan, const Device& device, const Traffic
     out.at = arrival->at;
     out.stream = arrival->stream;
     if (arrival->deadline != Nanos::max()) out.timeout = arrival->deadline;
+    out.cancel_after = arrival->cancel_after;
     LEEWAY_ASSIGN_OR_RETURN(out.dims, binding.Apply(*arrival, options.above_domain));
     return std::optional(std::move(out));
   };

@@ -65,6 +65,11 @@ bool IsFolder(const std::string& path) {
 
 }  // namespace
 
+namespace {
+// What a plan or a device may take; a device file without an end is refused, too.
+constexpr std::size_t kLargestFile = std::size_t{1} << 30;
+}  // namespace
+
 bool FileExists(const std::string& path) {
   struct stat info = {};
   return ::stat(path.c_str(), &info) == 0;
@@ -80,6 +85,10 @@ Result<std::string> ReadFile(const std::string& path) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return FileError(path, errno);
     if (got == 0) return bytes;
+    if (bytes.size() + static_cast<std::size_t>(got) > kLargestFile) {
+      return Status(StatusCode::kResourceExhausted,
+                    path + ": more than " + std::to_string(kLargestFile) + " bytes");
+    }
     bytes.append(chunk, 0, static_cast<std::size_t>(got));
   }
 }

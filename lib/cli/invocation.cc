@@ -73,9 +73,25 @@ void Invocation::Detail(const std::string& message) const {
   if (options_.verbose) Say(message);
 }
 
+namespace {
+
+// Messages quote what they are about; nobody wants a megabyte of it, or its control bytes.
+constexpr std::size_t kLongestMessage = 1 << 16;
+
+std::string Visible(char c) {
+  if (c == '\n') return "\n  ";
+  const auto byte = static_cast<unsigned char>(c);
+  if (byte >= 0x20 && byte != 0x7f) return std::string(1, c);
+  constexpr char kDigits[] = "0123456789abcdef";
+  return {'\\', 'x', kDigits[byte / 16], kDigits[byte % 16]};
+}
+
+}  // namespace
+
 void SayError(const std::string& message, const Ink& ink) {
   std::string text = ink.Error("leeway:") + " ";
-  for (const char c : message) text += c == '\n' ? std::string("\n  ") : std::string(1, c);
+  for (const char c : std::string_view(message).substr(0, kLongestMessage)) text += Visible(c);
+  if (message.size() > kLongestMessage) text += "…";
   WriteToError(text + "\n");
 }
 

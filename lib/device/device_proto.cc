@@ -137,6 +137,10 @@ void ReadClocks(Findings& findings, const Path& path, const pb::CoreClass& in, C
     const std::int64_t hz = Within(findings, path.At("core_clock_hz", static_cast<std::size_t>(i)),
                                    in.core_clock_hz(i), 0, kMaxClockHz);
     out.core_clock_hz.push_back(hz == 0 ? out.clock_hz : hz);
+    if (out.core_clock_hz.back() != out.clock_hz) {
+      NotModelled(findings, path.At("core_clock_hz", static_cast<std::size_t>(i)),
+                  "a core with a clock of its own");
+    }
   }
   if (stated == 0 && in.count() <= kMaxCores) out.core_clock_hz.assign(in.count(), out.clock_hz);
 }

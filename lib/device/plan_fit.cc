@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "base/math.h"
 #include "base/status_macros.h"
 #include "device/step_cost.h"
@@ -113,12 +114,16 @@ const plan::Call* CallOf(const plan::Entry& entry, const plan::Group& group) {
                                : nullptr;
 }
 
+// Peaks at one set of dims by variant: what is called often is looked at once.
+using Peaks = absl::flat_hash_map<const plan::Variant*, double>;
+
 double CalledPeak(const plan::Body& plan, const plan::Entry& entry, const plan::Variant& variant,
-                  std::size_t group, const DimValues& dims);
+                  std::size_t group, const DimValues& dims, Peaks& peaks);
 
 // Bytes that a run of the variant holds in DRAM at once, step by step, beside weights and state.
 double PeakActivations(const plan::Body& plan, const plan::Entry& entry,
-                       const plan::Variant& variant, const DimValues& dims) {
+                       const plan::Variant& variant, const DimValues& dims, Peaks& peaks) {
+  if (const auto known = peaks.find(&variant); known != peaks.end()) return known->second;
   struct Life {
     std::size_t begin = 0, end = 0;
     bool used = false;
@@ -154,20 +159,21 @@ double PeakActivations(const plan::Body& plan, const plan::Entry& entry,
   for (std::size_t g = 0; g < groups; ++g) {
     alive += change[g];
     const auto workspace = static_cast<double>(variant.groups[g].workspace_bytes(dims));
-    peak = std::max(peak, alive + workspace + CalledPeak(plan, entry, variant, g, dims));
+    peak = std::max(peak, alive + workspace + CalledPeak(plan, entry, variant, g, dims, peaks));
   }
+  peaks[&variant] = peak;
   return peak;
 }
 
 // What a CALL runs holds its own inputs and outputs too: they may be copies of the caller's.
 double CalledPeak(const plan::Body& plan, const plan::Entry& entry, const plan::Variant& variant,
-                  std::size_t group, const DimValues& dims) {
+                  std::size_t group, const DimValues& dims, Peaks& peaks) {
   const plan::Call* call = CallOf(entry, variant.groups[group]);
   if (call == nullptr) return 0;
   const auto called = plan.CalledVariant(variant, call->entry);
   if (!called) return 0;
   const plan::Entry& callee = plan.entries[call->entry];
-  return PeakActivations(plan, callee, callee.variants[*called], dims);
+  return PeakActivations(plan, callee, callee.variants[*called], dims, peaks);
 }
 
 double StateBytes(const plan::Body& plan, const DimValues& dims) {
@@ -254,7 +260,8 @@ class Fit {
                  const DimValues& dims) {
     const auto weights = static_cast<double>(plan_.WeightBytes());
     const double state = StateBytes(plan_, dims);
-    const double activations = PeakActivations(plan_, entry, variant, dims);
+    Peaks peaks;
+    const double activations = PeakActivations(plan_, entry, variant, dims, peaks);
     const double need = weights + state + runs_ * activations;
     if (need <= static_cast<double>(device_.dram_capacity_bytes)) return true;
     findings_.Error(path, "needs " + Whole(need) + " bytes of DRAM" + AtDims(dims) + " (weights " +

@@ -32,23 +32,45 @@ class Search {
     } else if (tiling.m > 0) {
       All(tiling.m, tiling.n > 0 ? tiling.n : kWhole);
     } else {
-      // Row blocks in octaves of the array's rows; smaller ones waste its weight loads, but may be
-      // all that fits.
-      const std::int64_t side = core_.array_rows;
-      All(kWhole, kWhole);
-      for (std::int64_t rows = 64 * side; rows >= side; rows /= 2) Candidate(rows);
-      for (std::int64_t rows = side / 4; rows > 0; rows /= 4) Candidate(rows);
+      Octaves();
     }
     return result_;
   }
 
  private:
+  // Row blocks in octaves of the array's rows; smaller ones waste its weight loads, but may be all
+  // that fits.
+  void Octaves() {
+    const std::int64_t side = core_.array_rows;
+    floor_ = Floor();
+    All(kWhole, kWhole);
+    for (std::int64_t rows = 64 * side; rows >= side; rows /= 2) Candidate(rows);
+    for (std::int64_t rows = side / 4; rows > 0; rows /= 4) Candidate(rows);
+  }
+
+  // What no tiling betters: one block, every operand read once.
+  double Floor() const {
+    TileCost least;
+    least.dram_bytes = shape_.read_bytes + shape_.constant_bytes + shape_.write_bytes;
+    for (const Product& product : shape_.products) {
+      least.dram_bytes += product.right_bytes() * static_cast<double>(product.count);
+      least.matrix_cycles += ProductCycles(core_, product, kWhole);
+    }
+    EdgeTiles(least);
+    Time(least);
+    return least.score;
+  }
+
   void Candidate(std::int64_t rows) {
     // One that holds everything is the whole again.
-    if (rows < shape_.rows) All(rows, kWhole);
+    if (rows >= shape_.rows) return;
+    if (result_.best && result_.best->score <= floor_) return;
+    All(rows, kWhole);
   }
 
   void All(std::int64_t rows, std::int64_t cols) {
+    cycles_ = 0;
+    for (const Product& product : shape_.products) cycles_ += ProductCycles(core_, product, rows);
     RowBlocks(rows);
     if (!shape_.any_order) return;
     StreamBoth(rows, cols);
@@ -89,8 +111,8 @@ class Search {
       cost.dram_bytes += product.right_bytes() * static_cast<double>(product.count) *
                              (hold_right ? 1 : Passes(product, rows)) +
                          product.halo_bytes * (blocks - 1);
-      cost.matrix_cycles += ProductCycles(core_, product, rows);
     }
+    cost.matrix_cycles = cycles_;
     EdgeTiles(cost);
     Offer(cost, accumulators);
   }
@@ -161,7 +183,7 @@ class Search {
                       (left_passes - 1) * product.left_bytes +
                       left_passes * (blocks - 1) * product.halo_bytes +
                       right_passes * product.right_bytes() * static_cast<double>(product.count);
-    cost.matrix_cycles = ProductCycles(core_, product, rows);
+    cost.matrix_cycles = cycles_;
     EdgeTiles(cost);
   }
 
@@ -234,6 +256,8 @@ class Search {
   const CoreClass& core_;
   double port_, rate_;
   std::int64_t sub_rows_, sub_cols_;
+  double floor_ = 0;
+  double cycles_ = 0;  // of the products, at the row block under consideration
   TileResult result_;
 };
 

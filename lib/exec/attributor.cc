@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/math.h"
 #include "base/status_macros.h"
 
 namespace leeway::exec {
@@ -39,7 +40,7 @@ Attributor::Attributor(const device::Spec& device, const sched::DomainTable& dom
       on_core_(device.core_count()) {}
 
 std::uint64_t* Attributor::CountsAt(RunTrace& trace, std::uint32_t depth) {
-  return trace.counts.data() + depth * trace.nodes.size();
+  return trace.counts.data() + depth * trace.nodes.size() * device_.classes.size();
 }
 
 void Attributor::OnRunStarted(RunId id, const sched::Run& run) {
@@ -48,7 +49,7 @@ void Attributor::OnRunStarted(RunId id, const sched::Run& run) {
   trace.run = &run;
   trace.nodes.assign(run.graph->nodes().size(), NodeTrace());
   trace.chains.assign(run.graph->frames().size(), Chain());
-  trace.counts.assign(run.graph->nodes().size() * run.graph->depth(), 0);
+  trace.counts.assign(run.graph->nodes().size() * device_.classes.size() * run.graph->depth(), 0);
   trace.first_start.reset();
   trace.core_time = Nanos{0};
   trace.members_told = 0;
@@ -65,7 +66,8 @@ void Attributor::OnReady(RunId id, const sched::Run& run, NodeId node, NodeId by
     const sched::Frame& frame = run.graph->frames()[shape.callee];
     trace.chains[shape.callee] = Chain();
     std::uint64_t* counts = CountsAt(trace, frame.depth);
-    std::fill(counts + frame.first, counts + frame.subtree_end, 0);
+    const std::size_t classes = device_.classes.size();
+    std::fill(counts + frame.first * classes, counts + frame.subtree_end * classes, 0);
     return;
   }
   state.waiting = run.costs->shards[node.value()];
@@ -79,9 +81,14 @@ void Attributor::OnStarted(CoreId core, const StepRef& step) {
   NodeTrace& node = trace.nodes[step.node.value()];
   const Instant now = env_->Now();
   const sched::Node& shape = trace.run->graph->nodes()[step.node.value()];
-  on_core_[core.value()].waited =
-      clock_.Leave(now, shape.domain.value(), trace.run->slot, node.entered);
-  --node.waiting;
+  if (node.waiting > 0) {
+    on_core_[core.value()].waited =
+        clock_.Leave(now, shape.domain.value(), trace.run->slot, node.entered);
+    --node.waiting;
+  } else {
+    // Launched ahead of inputs whose run has failed since: it was never ready, so it did not wait.
+    on_core_[core.value()].waited = Reading{};
+  }
   clock_.Started(now, core.value(), trace.run->slot);
   if (!trace.first_start) trace.first_start = now;
 }
@@ -98,6 +105,7 @@ void Attributor::OnRetired(CoreId core, const StepRef& step) {
   NodeTrace& node = traces_[step.run.value()].nodes[step.node.value()];
   node.waited = on_core_[core.value()].waited;
   node.executed = on_core_[core.value()].executed;
+  node.core_class = device_.ClassOf(core.value());
 }
 
 void Attributor::OnRoundEnded(RunId id, const sched::Run& run, std::uint32_t frame, NodeId last) {
@@ -110,22 +118,35 @@ void Attributor::OnRoundEnded(RunId id, const sched::Run& run, std::uint32_t fra
     if (shape.call == nullptr) {
       Add(chain.waited, trace.nodes[n.value()].waited);
       chain.executed += trace.nodes[n.value()].executed;
-      ++counts[n.value()];
+      ++counts[n.value() * device_.classes.size() + trace.nodes[n.value()].core_class];
       continue;
     }
     const sched::Frame& callee = graph.frames()[shape.callee];
     Add(chain.waited, trace.chains[shape.callee].waited);
     chain.executed += trace.chains[shape.callee].executed;
     const std::uint64_t* inner = CountsAt(trace, callee.depth);
-    for (std::uint32_t i = callee.first; i < callee.subtree_end; ++i) counts[i] += inner[i];
+    const std::size_t classes = device_.classes.size();
+    for (std::size_t i = callee.first * classes; i < callee.subtree_end * classes; ++i) {
+      counts[i] += inner[i];
+    }
   }
 }
 
 Nanos Attributor::ChainSum(RunTrace& trace, const sched::CostTable& table) {
   const std::uint64_t* counts = CountsAt(trace, 0);
+  const sched::CostTable& ran = *trace.run->costs;
   Nanos sum{0};
   for (std::size_t n = 0; n < trace.nodes.size(); ++n) {
-    sum += static_cast<std::int64_t>(counts[n]) * table.alone[n];
+    const std::uint32_t frame = trace.run->graph->nodes()[n].frame;
+    for (std::size_t c = 0; c < table.classes; ++c) {
+      auto count = static_cast<std::int64_t>(counts[n * table.classes + c]);
+      // Repetitions may depend on the dims: at other dims a body is on the chain as much more
+      // often.
+      if (count > 0 && table.rounds[frame] != ran.rounds[frame]) {
+        count = base::MulDivFloor(count, table.rounds[frame], ran.rounds[frame]);
+      }
+      sum += count * table.alone[n * table.classes + c];
+    }
   }
   return sum;
 }
@@ -137,7 +158,7 @@ Status Attributor::FillRun(RunTrace& trace) {
   trace.at_bucket = ChainSum(trace, *run.costs);
   std::uint64_t steps = 0;
   const std::uint64_t* counts = CountsAt(trace, 0);
-  for (std::size_t n = 0; n < trace.nodes.size(); ++n) steps += counts[n];
+  for (std::size_t i = 0; i < trace.nodes.size() * device_.classes.size(); ++i) steps += counts[i];
   trace.launches =
       steps == 0 ? Nanos{0}
                  : static_cast<std::int64_t>(steps) * device_.step_launch + device_.run_launch;

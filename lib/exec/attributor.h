@@ -72,6 +72,7 @@ class Attributor final : public sched::Observer, public StepListener {
     // Of the shard that ended last:
     Reading waited{};
     Nanos executed{0};
+    std::size_t core_class = 0;
   };
   // Along the chain of a frame's repetitions.
   struct Chain {
@@ -82,8 +83,8 @@ class Attributor final : public sched::Observer, public StepListener {
     const sched::Run* run = nullptr;
     std::vector<NodeTrace> nodes;
     std::vector<Chain> chains;  // by frame
-    // How often a node is on the chain, by depth × node: a call's counts join its caller's only if
-    // the call itself is on the chain.
+    // How often a node is on the chain, by depth × node × class of the core: a call's counts join
+    // its caller's only if the call itself is on the chain.
     std::vector<std::uint64_t> counts;
     std::optional<Instant> first_start;
     Nanos core_time{0};

@@ -111,6 +111,7 @@ void Ledger::Ok(const RequestRecord& request) {
   --summary.counts.in_flight;
   if (serving_.slo == Nanos{0} || request.latency <= serving_.slo) ++summary.counts.within_slo;
   summary.core_time += request.core_time;
+  last_end_ = std::max(last_end_, request.ended);
   record_->all.Record(request.latency, request.parts);
   record_->by_stream[s].Record(request.latency, request.parts);
   all_waits_.Record(request.queue_wait.count());
@@ -187,7 +188,7 @@ void Ledger::FinishTotals(const device::Spec& device, const SimulatedWorld& worl
   SimSummary& summary = record_->summary;
   summary.latency = StatsOf(record_->all.latency());
   summary.queue_wait = StatsOf(all_waits_);
-  summary.makespan = world.last_finish().since_origin();
+  summary.makespan = std::max(world.last_finish(), last_end_).since_origin();
   summary.fallback_rate = Share(summary.counts.fallback, summary.counts.submitted);
   summary.slo_attainment = Share(summary.counts.within_slo, summary.counts.submitted);
   if (summary.work > Nanos{0}) {

@@ -55,6 +55,7 @@ class Ledger {
   std::shared_ptr<SimRecord> record_;
   std::uint64_t submitted_ = 0;
   Nanos useful_{0};
+  Instant last_end_;
   telemetry::ExponentialHistogram all_waits_;
   std::vector<telemetry::ExponentialHistogram> waits_;  // by stream
   std::vector<Nanos> in_service_;                       // by stream: Σ latency − queue wait

@@ -9,11 +9,10 @@ namespace leeway::exec {
 using sched::CoreId;
 using sched::StepRef;
 
-SimulatedWorld::SimulatedWorld(const device::Spec& device, Sharing sharing, StepListener* listener)
+SimulatedWorld::SimulatedWorld(const device::Spec& device, StepListener* listener)
     : device_(device),
       listener_(listener),
-      link_(sharing == Sharing::kShared ? device.dram_rate() : device::FluidLink::kUnshared,
-            device.core_count()),
+      link_(device.dram_rate(), device.core_count()),
       cores_(device.core_count()),
       phase_end_(device.core_count(), Instant::Max()),
       use_(device.core_count()) {
@@ -29,22 +28,12 @@ void SimulatedWorld::Launch(CoreId core, StepRef step) {
   if (state.launched.size() == 1) Begin(core.value());
 }
 
-void SimulatedWorld::SetTimer(CoreId core, Instant due) { timers_.push({due, core.value()}); }
+void SimulatedWorld::SetTimer(CoreId core, Instant due) {
+  timers_.push({std::max(due, now_), core.value()});
+}
 
 void SimulatedWorld::Ended(sched::RunId run) {
   if (listener_) listener_->OnRunEnded(run);
-}
-
-// A run's first steps, inside calls too, wait for the launch of the run itself.
-bool SimulatedWorld::FirstOfRun(const sched::Run& run, const StepRef& step) const {
-  const sched::RunGraph& graph = *run.graph;
-  std::uint32_t node = step.node.value();
-  while (true) {
-    const sched::Node& shape = graph.nodes()[node];
-    if (shape.predecessor_count > 0 || run.frames[shape.frame].round > 1) return false;
-    if (shape.frame == 0) return true;
-    node = graph.frames()[shape.frame].parent;
-  }
 }
 
 void SimulatedWorld::Begin(std::size_t c) {
@@ -52,7 +41,8 @@ void SimulatedWorld::Begin(std::size_t c) {
   const StepRef& step = core.launched.front();
   const sched::Run& run = scheduler_->run(step.run);
   core.cost = run.costs->cost(step.node, class_of_[c]);
-  if (FirstOfRun(run, step)) core.cost.launch += device_.run_launch;
+  // A run's first steps wait for the launch of the run itself.
+  if (run.nodes[step.node.value()].first) core.cost.launch += device_.run_launch;
   core.began = now_;
   core.phase = Phase::kHead;
   phase_end_[c] = now_ + core.cost.launch + core.cost.fill;

@@ -41,12 +41,10 @@ struct CoreUse {
   std::int64_t energy_pj = 0;
 };
 
-enum class Sharing { kShared, kUnlimited };
-
 class SimulatedWorld final : public sched::Env {
  public:
   // `device` and the listener (may be null) outlive the world.
-  SimulatedWorld(const device::Spec& device, Sharing sharing, StepListener* listener);
+  SimulatedWorld(const device::Spec& device, StepListener* listener);
 
   // Must be called once, before anything else.
   void Attach(sched::Scheduler& scheduler) { scheduler_ = &scheduler; }
@@ -81,7 +79,6 @@ class SimulatedWorld final : public sched::Env {
   void EnterBody(std::size_t core);
   void EnterTail(std::size_t core);
   void Finish(std::size_t core);
-  bool FirstOfRun(const sched::Run& run, const sched::StepRef& step) const;
   bool FinishDue();
 
   const device::Spec& device_;

@@ -1,7 +1,10 @@
 #include "exec/simulation.h"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -13,7 +16,7 @@
 namespace leeway::exec {
 namespace {
 
-constexpr std::uint64_t kArrivalsPerProgress = 2048;
+constexpr std::uint64_t kInstantsPerProgress = 1 << 15;
 
 Status CheckServing(const ServingOptions& serving) {
   auto positive = [](const char* name, std::int64_t value) {
@@ -72,6 +75,8 @@ Status CheckFit(const SimConfig& config) {
 }
 
 constexpr Instant kNever = Instant::Max();
+// Reports hold times as numbers that are exact in double precision.
+constexpr Instant kEndOfTime{Nanos{std::int64_t{1} << 53}};
 
 sched::StreamSpec SpecOf(const SimStream& stream, const ServingOptions& serving,
                          sched::Model& model) {
@@ -98,7 +103,7 @@ class Simulation {
             [this](const sched::Request& request, Outcome outcome) {
               ledger_.Other(request, outcome);
             }),
-        world_(*config.device, config.sharing, &attributor_),
+        world_(*config.device, &attributor_),
         scheduler_(world_, *config.device, domains, PolicyOptions(config.serving), &attributor_) {
     world_.Attach(scheduler_);
     attributor_.Attach(world_);
@@ -113,9 +118,19 @@ class Simulation {
   Status Submit(const SimArrival& arrival) {
     LEEWAY_RETURN_IF_ERROR(ledger_.Submitted(arrival));
     // A refusal has been counted; it is not an error of the simulation.
-    (void)scheduler_.Submit(sched::StreamId(arrival.stream), arrival.dims, arrival.timeout,
-                            ledger_.submitted());
+    const Result<sched::RequestId> id = scheduler_.Submit(
+        sched::StreamId(arrival.stream), arrival.dims, arrival.timeout, ledger_.submitted());
+    if (id.ok() && arrival.cancel_after < kNever - arrival.at) {
+      cancels_.push({arrival.at + arrival.cancel_after, *id});
+    }
     return Status();
+  }
+
+  // Cancels what its caller gave up on by now; what has ended by itself is left alone.
+  void CancelDue(Instant now) {
+    for (; !cancels_.empty() && cancels_.top().first <= now; cancels_.pop()) {
+      (void)scheduler_.Cancel(cancels_.top().second);
+    }
   }
 
   Status Report() {
@@ -130,6 +145,8 @@ class Simulation {
   Attributor attributor_;
   SimulatedWorld world_;
   sched::Scheduler scheduler_;
+  using CancelAt = std::pair<Instant, sched::RequestId>;
+  std::priority_queue<CancelAt, std::vector<CancelAt>, std::greater<>> cancels_;
 };
 
 Status Simulation::Run(sched::Model& model, const NextArrival& next) {
@@ -137,13 +154,21 @@ Status Simulation::Run(sched::Model& model, const NextArrival& next) {
     LEEWAY_RETURN_IF_ERROR(scheduler_.OpenStream(SpecOf(stream, config_.serving, model)).status());
   }
   LEEWAY_ASSIGN_OR_RETURN(std::optional<SimArrival> arrival, next());
-  while (true) {
-    const Instant at = std::min(world_.next_event(), arrival ? arrival->at : kNever);
+  if (!arrival) return base::InvalidArgument("the traffic holds no request");
+  for (std::uint64_t instants = 1;; ++instants) {
+    if (instants % kInstantsPerProgress == 0) LEEWAY_RETURN_IF_ERROR(Report());
+    Instant at = std::min(world_.next_event(), arrival ? arrival->at : kNever);
+    if (!cancels_.empty()) at = std::min(at, cancels_.top().first);
     if (at == kNever) break;
+    if (at > kEndOfTime) {
+      return base::OutOfRange(
+          absl::StrCat("virtual time passes 2^53 ns (104 days) after ", ledger_.submitted(),
+                       " requests: the trace is too long or the device too slow for it"));
+    }
     world_.AdvanceTo(at);
+    CancelDue(at);
     while (arrival && arrival->at <= at) {
       LEEWAY_RETURN_IF_ERROR(Submit(*arrival));
-      if (ledger_.submitted() % kArrivalsPerProgress == 0) LEEWAY_RETURN_IF_ERROR(Report());
       LEEWAY_ASSIGN_OR_RETURN(arrival, next());
     }
     world_.PumpWoken();

@@ -34,6 +34,7 @@ struct SimArrival {
   std::uint32_t stream = 0;
   sched::DimValues dims;  // by the plan's dim index, within its domain
   Nanos timeout{0};       // 0: the stream's
+  Nanos cancel_after = Nanos::max();
 };
 
 // Arrivals in order of time; nothing at the end.
@@ -45,10 +46,9 @@ struct SimConfig {
   std::string entry;  // empty: the only one that is not internal
   std::vector<SimStream> streams;
   ServingOptions serving;
-  Sharing sharing = Sharing::kShared;
   // Told of every OK request, in order of completion; may be null.
   Attributor::OnOk on_ok;
-  // Called every few thousand arrivals; false ends the simulation with kCancelled.
+  // Called every few thousand instants; false ends the simulation with kCancelled.
   std::function<bool(const Progress&)> progress;
 };
 

@@ -21,7 +21,6 @@ Result<RequestWork> WorkMeter::Of(std::span<const std::int64_t> submitted) {
   RequestWork work;
   work.at_bucket = bucket->core_time;
   work.at_dims = actual->core_time;
-  work.lone_time = bucket->predicted_path;
   if (remembered_.size() >= kMaxRemembered) remembered_.clear();
   remembered_[dims] = work;
   return work;

@@ -17,7 +17,6 @@ namespace leeway::exec {
 struct RequestWork {
   Nanos at_bucket{0};
   Nanos at_dims{0};
-  Nanos lone_time{0};  // predicted latency alone at the bucket
 };
 
 class WorkMeter {

@@ -217,6 +217,9 @@ std::int64_t PaddedValue(const Range& range, std::int64_t value);
 // True if every dim is within the envelope and every constraint holds.
 bool Covers(const Variant& variant, std::span<const std::int64_t> dims);
 
+// How deep calls may nest: an entry that calls none is at depth 1.
+inline constexpr std::size_t kMaxCallDepth = 16;
+
 class Body {
  public:
   std::string model, producer, producer_version;

@@ -10,6 +10,25 @@ namespace {
 
 const Call* AsCall(const Operator& op) { return std::get_if<Call>(&op.work); }
 
+// `order` has callees before their callers.
+bool CheckDepth(const Body& body, const std::vector<std::vector<Index>>& callees,
+                const std::vector<Index>& order, Findings& findings) {
+  std::vector<std::size_t> depth(body.entries.size(), 1);
+  for (const Index entry : order) {
+    for (const Index callee : callees[entry]) {
+      depth[entry] = std::max(depth[entry], depth[callee] + 1);
+    }
+    if (depth[entry] <= kMaxCallDepth) continue;
+    const Path plan("");
+    findings.Error(plan.At("entries", entry), "calls of entry " + Quote(body.entries[entry].name) +
+                                                  " nest " + std::to_string(depth[entry]) +
+                                                  " deep; at most " +
+                                                  std::to_string(kMaxCallDepth));
+    return false;
+  }
+  return true;
+}
+
 bool CheckRecursion(const Body& body, Findings& findings) {
   std::vector<std::vector<Index>> callees(body.entries.size());
   for (Index i = 0; i < body.entries.size(); ++i) {
@@ -22,7 +41,7 @@ bool CheckRecursion(const Body& body, Findings& findings) {
   }
   Order order = TopologicalOrder(
       callees.size(), [&](Index entry) -> std::span<const Index> { return callees[entry]; });
-  if (order.cycle.empty()) return true;
+  if (order.cycle.empty()) return CheckDepth(body, callees, order.nodes, findings);
   // An edge of the order is "is called by": reversed it reads "calls".
   std::reverse(order.cycle.begin(), order.cycle.end());
   StartAtSmallest(order.cycle);

@@ -13,6 +13,9 @@ constexpr double kDayShare = 0.6;
 constexpr double kHomeShare = 0.05;
 constexpr double kHysteresis = 0.005;
 constexpr double kPremium = 0.05;
+constexpr double kLeash = 0.015;
+// How much more a plan of the library may cost and still stand in for the reference's.
+constexpr double kAlike = 0.002;
 constexpr std::int64_t kFewWindows = 5;
 constexpr double kFewRequests = 50'000;
 // How much of window 0 a plan may be fitted to, the most that is affordable first.
@@ -36,6 +39,7 @@ Edges LeewayPolicy::Begin(const TrafficWindow& first) {
 BucketDecision LeewayPolicy::Close(const TrafficWindow& window, const PlanLibrary& library) {
   ++closed_;
   requests_ += window.lengths.total();
+  Account(window.lengths, library);
   if (std::optional<Edges> moved = gauge_.Close(window, gauge_plan_)) {
     gauge_plan_ = std::move(*moved);
     ++earned_;
@@ -49,6 +53,10 @@ BucketDecision LeewayPolicy::Close(const TrafficWindow& window, const PlanLibrar
     next_day = Blend(kDayShare, last, 1 - kDayShare, usual_.mean());
   }
   usual_.Fold(last);
+  if (Behind()) {
+    if (std::optional<BucketDecision> follow = Follow(library, next_hour))
+      return *std::move(follow);
+  }
 
   const ScoredPlan best = BestPlan(library, guarded, spec_);
   if (MayCompile()) {
@@ -80,6 +88,30 @@ bool LeewayPolicy::MayCompile() const {
 }
 
 double LeewayPolicy::Threshold() const { return threshold_ / (3 * spent_ < 2 * earned_ ? 3 : 2); }
+
+void LeewayPolicy::Account(const LengthHistogram& lengths, const PlanLibrary& library) {
+  // The shadow's plan is still the one that served it: the gauge closes the window after this.
+  our_work_ += Evaluate(library.serving(), lengths, spec_).cost;
+  gauge_work_ += Evaluate(gauge_plan_, lengths, spec_).cost;
+  frozen_work_ += Evaluate(library.plans.front(), lengths, spec_).cost;
+}
+
+bool LeewayPolicy::Behind() const {
+  const double saved = std::max(0.0, frozen_work_ - gauge_work_);
+  return our_work_ - gauge_work_ > kLeash * saved;
+}
+
+std::optional<BucketDecision> LeewayPolicy::Follow(const PlanLibrary& library,
+                                                   const LengthHistogram& forecast) {
+  const ScoredPlan best = BestPlan(library, forecast, spec_);
+  if (best.cost <= (1 + kAlike) * Evaluate(gauge_plan_, forecast, spec_).cost) {
+    return best.plan == library.current ? BucketDecision::Keep()
+                                        : BucketDecision::Switch(best.plan);
+  }
+  if (!MayCompile()) return std::nullopt;
+  ++spent_;
+  return BucketDecision::Compile(gauge_plan_);
+}
 
 Edges LeewayPolicy::Insured(const LengthHistogram& forecast, const FittedBuckets& best,
                             const Edges& frozen) const {

@@ -1,5 +1,5 @@
 // The default policy: few compiles, a library of what was compiled, and insurance against the
-// return of the traffic one came from. In five rules:
+// return of the traffic one came from. In six rules:
 //
 // 1. Windows count by work. Each window is scaled to one unit of useful work, because the aim is a
 //    share of work: by count, an hour of short chat would outvote an hour of long documents that
@@ -23,6 +23,10 @@
 //    compiled plan is the optimum of the forecast mixed with as much of window 0 as costs at most
 //    a twentieth of the gain over the frozen plan, and switches weigh window 0 by a twentieth.
 //    Before that the average still holds it, and insuring twice would cost short traces their gain.
+// 6. Never fall behind the reference. What the shadow's plan would have cost is known as soon as a
+//    window closes. While the work spent here exceeds the shadow's by more than 1.5 % of what the
+//    shadow has saved over the frozen plan, the library's best serves if it is as good as the
+//    shadow's plan on the forecast; else that plan is compiled, if a compile has been earned.
 //
 // Every decision after window w uses windows up to w only. O((library + K) · lengths) a window.
 
@@ -30,6 +34,7 @@
 #define LEEWAY_RETUNE_LEEWAY_POLICY_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "retune/bucket_policy.h"
 #include "retune/reference_rule.h"
@@ -52,6 +57,12 @@ class LeewayPolicy : public BucketPolicy {
   bool MayCompile() const;
   // The saving over the library that is worth a compile (rule 3).
   double Threshold() const;
+  // Adds the closed window to what has been spent so far here, by the shadow and by frozen buckets.
+  void Account(const LengthHistogram& lengths, const PlanLibrary& library);
+  // Whether the shadow has done better so far (rule 6).
+  bool Behind() const;
+  // Returns how to serve as well as the shadow's plan would, nothing if that cannot be had.
+  std::optional<BucketDecision> Follow(const PlanLibrary& library, const LengthHistogram& forecast);
   // Returns the optimum of the forecast, insured as far as the gain over the frozen plan pays.
   Edges Insured(const LengthHistogram& forecast, const FittedBuckets& best,
                 const Edges& frozen) const;
@@ -66,6 +77,7 @@ class LeewayPolicy : public BucketPolicy {
   double requests_ = 0;
   std::int64_t earned_ = 0;
   std::int64_t spent_ = 0;
+  double our_work_ = 0, gauge_work_ = 0, frozen_work_ = 0;
 };
 
 }  // namespace leeway::retune

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/status_macros.h"
 
 namespace leeway::sched {
 namespace {
@@ -26,14 +25,22 @@ Batcher::Batcher(const BatchPolicy& policy, const std::vector<StreamSpec>& strea
 std::uint32_t Batcher::QueueOf(const Request& request) {
   const Model& model = *streams_[request.stream.value()].model;
   Binding binding(request.stream, request.graph, EqualDims(model, request.dims));
-  const auto [it, fresh] = index_.try_emplace(binding, static_cast<std::uint32_t>(queues_.size()));
-  if (fresh) {
-    SubQueue& queue = queues_.emplace_back();
-    queue.binding = std::move(binding);
-    // The fallback runs requests one by one, at their own dims.
-    queue.max_batch = request.graph == model.generic() ? 1 : policy_.max_batch_size;
+  if (const auto it = index_.find(binding); it != index_.end()) return it->second;
+  // Emptied sub-queues are used again: bindings come and go with the values of EQUAL dims.
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(queues_.size()));
+    queues_.emplace_back();
   }
-  return it->second;
+  const std::uint32_t q = free_.back();
+  free_.pop_back();
+  queues_[q] = SubQueue();
+  // The fallback runs requests one by one, at their own dims.
+  queues_[q].max_batch = request.graph == model.generic()
+                             ? 1
+                             : std::min(policy_.max_batch_size, model.MaxBatch(request.graph));
+  index_.emplace(binding, q);
+  queues_[q].binding = std::move(binding);
+  return q;
 }
 
 bool Batcher::Full(const SubQueue& queue) const {
@@ -42,23 +49,33 @@ bool Batcher::Full(const SubQueue& queue) const {
   return !preferred.empty() && queue.size() >= preferred.front();
 }
 
+Instant Batcher::RipeAt(const SubQueue& queue) const {
+  const Instant oldest = queue.oldest().admitted;
+  if (policy_.max_queue_delay >= Instant::Max() - oldest) return Instant::Max();
+  return oldest + policy_.max_queue_delay;
+}
+
 void Batcher::Index(std::uint32_t q) {
   const SubQueue& queue = queues_[q];
   if (queue.size() == 0) return;
-  const Request& head = queue.head();
-  if (Full(queue) || head.admitted + policy_.max_queue_delay <= now_) {
-    due_.insert({head.slot, head.id, q});
+  if (Full(queue) || RipeAt(queue) <= now_) {
+    due_.insert(RankOf(q));
   } else {
-    ripening_.insert({head.admitted + policy_.max_queue_delay, q});
+    ripening_.insert({RipeAt(queue), q});
   }
+}
+
+void Batcher::Recycle(std::uint32_t q) {
+  if (queues_[q].size() > 0) return;
+  index_.erase(queues_[q].binding);
+  free_.push_back(q);
 }
 
 void Batcher::Unindex(std::uint32_t q) {
   const SubQueue& queue = queues_[q];
   if (queue.size() == 0) return;
-  const Request& head = queue.head();
-  due_.erase({head.slot, head.id, q});
-  ripening_.erase({head.admitted + policy_.max_queue_delay, q});
+  due_.erase(RankOf(q));
+  ripening_.erase({RipeAt(queue), q});
 }
 
 void Batcher::Add(Request request) {
@@ -80,7 +97,7 @@ void Batcher::Forget(const Request& request) {
 }
 
 std::size_t Batcher::BatchLimit(const SubQueue& queue) const {
-  const bool ripe = now_ >= queue.head().admitted + policy_.max_queue_delay;
+  const bool ripe = now_ >= RipeAt(queue);
   std::size_t limit = std::min<std::size_t>(queue.size(), queue.max_batch);
   if (ripe || limit == queue.max_batch) return limit;
   std::size_t preferred = limit;
@@ -90,25 +107,13 @@ std::size_t Batcher::BatchLimit(const SubQueue& queue) const {
   return preferred;
 }
 
-Status Batcher::BindFirstCome(SubQueue& queue, Batch& batch) {
-  Model& model = *streams_[batch.members.front().stream.value()].model;
-  while (true) {
-    LEEWAY_ASSIGN_OR_RETURN(const std::optional<GraphId> bound, model.Bind(batch.dims));
-    if (bound || batch.members.size() == 1) {
-      batch.graph = bound.value_or(model.generic());
-      return Status();
-    }
-    // No variant covers so many together: the last goes back to the front.
-    queue.fresh.push_front(std::move(batch.members.back()));
-    batch.members.pop_back();
-    batch.dims = batch.members.front().dims;
-    for (std::size_t i = 1; i < batch.members.size(); ++i) {
-      LEEWAY_CHECK(model.Join(batch.dims, batch.members[i].dims));
-    }
-  }
+bool Batcher::MayGrow(const SubQueue& queue, const DimValues& dims) const {
+  const Model& model = *streams_[std::get<StreamId>(queue.binding).value()].model;
+  const GraphId graph = std::get<GraphId>(queue.binding);
+  return graph.valid() ? model.Covers(graph, dims) : model.AnyCovers(dims);
 }
 
-Result<Batch> Batcher::Form(SubQueue& queue, std::size_t limit) {
+Batch Batcher::Form(SubQueue& queue, std::size_t limit) {
   Batch batch;
   batch.graph = std::get<GraphId>(queue.binding);
   Model& model = *streams_[std::get<StreamId>(queue.binding).value()].model;
@@ -119,15 +124,23 @@ Result<Batch> Batcher::Form(SubQueue& queue, std::size_t limit) {
       batch.dims = from.front().dims;
     } else {
       DimValues joined = batch.dims;
-      if (!model.Join(joined, from.front().dims)) break;
-      if (batch.graph.valid() && !model.Covers(batch.graph, joined)) break;
+      // Of rule EQUAL a sub-queue holds one value, so that its members always join.
+      LEEWAY_CHECK(model.Join(joined, from.front().dims));
+      if (!MayGrow(queue, joined)) break;
       batch.dims = std::move(joined);
     }
     batch.members.push_back(std::move(from.front()));
     from.pop_front();
   }
-  if (!batch.graph.valid()) LEEWAY_RETURN_IF_ERROR(BindFirstCome(queue, batch));
   for (const Request& member : batch.members) Forget(member);
+  if (batch.graph.valid()) return batch;
+  // First come, first served: bound now, to what covers the members together.
+  Result<std::optional<GraphId>> bound = model.Bind(batch.dims);
+  if (bound.ok()) {
+    batch.graph = bound->value_or(model.generic());
+  } else {
+    batch.status = bound.status();
+  }
   return batch;
 }
 
@@ -137,19 +150,19 @@ std::vector<Request> Batcher::Advance(Instant now) {
   while (!ripening_.empty() && ripening_.begin()->first <= now) {
     const std::uint32_t q = ripening_.begin()->second;
     ripening_.erase(ripening_.begin());
-    due_.insert({queues_[q].head().slot, queues_[q].head().id, q});
+    due_.insert(RankOf(q));
   }
   return expired;
 }
 
-Result<std::optional<Batch>> Batcher::Close() {
-  if (due_.empty()) return std::optional<Batch>();
+std::optional<Batch> Batcher::Close() {
+  if (due_.empty()) return std::nullopt;
   const std::uint32_t q = std::get<2>(*due_.begin());
   Unindex(q);
-  Result<Batch> batch = Form(queues_[q], BatchLimit(queues_[q]));
+  Batch batch = Form(queues_[q], BatchLimit(queues_[q]));
   Index(q);
-  if (!batch.ok()) return batch.status();
-  return std::optional<Batch>(std::move(*batch));
+  Recycle(q);
+  return batch;
 }
 
 std::vector<Request> Batcher::Expire(Instant now) {
@@ -157,10 +170,11 @@ std::vector<Request> Batcher::Expire(Instant now) {
   while (!expiring_.empty() && expiring_.begin()->first.first <= now) {
     const RequestId id = expiring_.begin()->first.second;
     const std::uint32_t q = expiring_.begin()->second;
-    std::optional<Request> request = Remove(id);
+    std::optional<Request> request = TakeOut(id);
     LEEWAY_CHECK(request.has_value());
     if (streams_[request->stream.value()].timeout_action == TimeoutAction::kReject) {
       expired.push_back(std::move(*request));
+      Recycle(q);
       continue;
     }
     request->expires = Instant::Max();
@@ -174,6 +188,15 @@ std::vector<Request> Batcher::Expire(Instant now) {
 }
 
 std::optional<Request> Batcher::Remove(RequestId id) {
+  const auto it = where_.find(id);
+  if (it == where_.end()) return std::nullopt;
+  const std::uint32_t q = it->second;
+  std::optional<Request> removed = TakeOut(id);
+  Recycle(q);
+  return removed;
+}
+
+std::optional<Request> Batcher::TakeOut(RequestId id) {
   const auto it = where_.find(id);
   if (it == where_.end()) return std::nullopt;
   const std::uint32_t q = it->second;

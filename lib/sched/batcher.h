@@ -30,6 +30,8 @@ struct BatchPolicy {
 };
 
 struct Batch {
+  // Why the members cannot run: the cost model's error while they were bound.
+  Status status;
   std::vector<Request> members;  // in order of arrival
   GraphId graph;
   DimValues dims;  // the members' combined actual dims
@@ -48,8 +50,8 @@ class Batcher {
   std::vector<Request> Advance(Instant now);
 
   // Closes the next batch that is due at the time of the last Advance or Add, or returns nothing if
-  // none is. The status is the cost model's.
-  Result<std::optional<Batch>> Close();
+  // none is.
+  std::optional<Batch> Close();
 
   // Takes a waiting request out, if it is here.
   std::optional<Request> Remove(RequestId id);
@@ -69,25 +71,40 @@ class Batcher {
     Binding binding;
     std::deque<Request> fresh, delayed;
     std::uint32_t max_batch = 1;
-    const Request& head() const { return fresh.empty() ? delayed.front() : fresh.front(); }
+    const Request& oldest() const {
+      if (fresh.empty()) return delayed.front();
+      if (delayed.empty()) return fresh.front();
+      return fresh.front().id < delayed.front().id ? fresh.front() : delayed.front();
+    }
     std::size_t size() const { return fresh.size() + delayed.size(); }
   };
   // Order among the due.
   using Rank = std::tuple<std::uint64_t, RequestId, std::uint32_t>;
 
   std::uint32_t QueueOf(const Request& request);
+  Rank RankOf(std::uint32_t queue) const {
+    const Request& oldest = queues_[queue].oldest();
+    return {oldest.slot, oldest.id, queue};
+  }
+  // When the oldest member has waited the delay; Max if it never will have.
+  Instant RipeAt(const SubQueue& queue) const;
   bool Full(const SubQueue& queue) const;
   void Index(std::uint32_t queue);
   void Unindex(std::uint32_t queue);
+  // Frees a sub-queue that has emptied.
+  void Recycle(std::uint32_t queue);
+  std::optional<Request> TakeOut(RequestId id);
   std::size_t BatchLimit(const SubQueue& queue) const;
-  Result<Batch> Form(SubQueue& queue, std::size_t limit);
-  Status BindFirstCome(SubQueue& queue, Batch& batch);
+  Batch Form(SubQueue& queue, std::size_t limit);
+  // Whether the batch may grow to `dims`.
+  bool MayGrow(const SubQueue& queue, const DimValues& dims) const;
   std::vector<Request> Expire(Instant now);
   void Forget(const Request& request);
 
   BatchPolicy policy_;
   const std::vector<StreamSpec>& streams_;
   std::vector<SubQueue> queues_;
+  std::vector<std::uint32_t> free_;
   absl::btree_map<Binding, std::uint32_t> index_;
   absl::btree_set<Rank> due_;                                    // of them, the due ones
   absl::btree_set<std::pair<Instant, std::uint32_t>> ripening_;  // the others, by when they are due

@@ -10,6 +10,7 @@ namespace leeway::sched {
 
 void Scheduler::Complete(CoreId core, StepRef step, StepOutcome outcome) {
   absl::MutexLock lock(&inbox_mutex_);
+  LEEWAY_CHECK(core.value() < inbox_.size());
   inbox_[core.value()].push_back({step, outcome});
 }
 
@@ -42,6 +43,7 @@ void Scheduler::Retire(CoreId core, const Completion& completion) {
     return;
   }
   in_flight.erase(found);
+  room_.Add(core);
   if (in_flight.empty()) idle_.Add(core);
   if (observer_) observer_->OnRetired(core, step);
   Run& run = runs_[step.run];
@@ -52,36 +54,48 @@ void Scheduler::Retire(CoreId core, const Completion& completion) {
     return;
   }
   if (--run.nodes[step.node.value()].shards_left > 0) return;
-  Cascade cascade{step.run, core, {step.node}, false};
+  Cascade cascade;
+  cascade.run = step.run;
+  cascade.near = core;
+  cascade.ended.push_back(step.node);
   Follow(cascade);
 }
 
 bool Scheduler::MayTake(CoreId thief, CoreId from, const LaneId& lane) const {
   if (lane.affinity == Affinity::kNone || from == thief) return true;
-  // A planned core that is idle has been woken for the step and takes it in the same instant; a
-  // busy one would start it later than the thief, for whom nothing has to be moved: tensors are in
-  // DRAM.
+  // A planned core that is idle has been woken for the step; a busy one would start it later than
+  // the thief, for whom nothing has to be moved: tensors are in DRAM.
   return !idle_.Contains(from);
 }
 
-std::optional<Scheduler::Choice> Scheduler::BestChoice(CoreId core) const {
-  std::optional<Choice> best;
+void Scheduler::LearnDomains() {
+  for (; known_domains_ < domains_.size(); ++known_domains_) {
+    const DomainId domain(known_domains_);
+    domains_[domain].allowed.ForEach(
+        [&](CoreId core) { cores_[core.value()].domains.push_back(domain); });
+  }
+}
+
+Scheduler::Best Scheduler::BestChoice(CoreId core) const {
+  Best best;
   const bool extra = !cores_[core.value()].in_flight.empty();
   for (std::size_t i = 0; i < cores_.size(); ++i) {
     const CoreId queue((core.value() + i) % cores_.size());
     const ReadyQueue& ready = cores_[queue.value()].ready;
     if (ready.size() == 0) continue;
-    for (std::size_t d = 0; d < domains_.size(); ++d) {
-      const CoreSet& allowed = domains_[DomainId(d)].allowed;
-      if (!allowed.Contains(core)) continue;
+    for (DomainId domain : cores_[core.value()].domains) {
       // Nothing is queued behind a running step while another core could start it now.
-      if (extra && !(allowed & idle_).empty()) continue;
+      if (extra && !(domains_[domain].allowed & idle_).empty()) continue;
       for (Affinity affinity : {Affinity::kNone, Affinity::kPlanned}) {
-        const LaneId lane{DomainId(d), affinity};
+        const LaneId lane{domain, affinity};
         const Key key = ready.best(lane);
         // Ties stay at home: a steal must buy urgency or criticality, not only balance.
-        if (!key.valid() || (best && key >= best->key) || !MayTake(core, queue, lane)) continue;
-        best = Choice{queue, lane, key};
+        if (!key.valid() || (best.choice && key >= best.choice->key)) continue;
+        if (MayTake(core, queue, lane)) {
+          best.choice = Choice{queue, lane, key};
+        } else {
+          best.held = std::min(best.held, key);
+        }
       }
     }
   }
@@ -110,13 +124,23 @@ std::optional<StepRef> Scheduler::Take(CoreId core, const Choice& choice) {
 
 std::optional<StepRef> Scheduler::TakeBest(CoreId core) {
   while (true) {
-    const std::optional<Choice> choice = BestChoice(core);
+    const Best best = BestChoice(core);
+    const std::optional<Choice>& choice = best.choice;
+    // A core never starts a step of a larger slot than one it leaves to an idle core: that one
+    // might take something better yet. It comes back when the other has launched. Slots fall along
+    // such deferrals, so that somebody always launches.
+    if (choice && best.held.valid() && best.held.slot() < choice->key.slot()) {
+      deferred_.Add(core);
+      return std::nullopt;
+    }
     if (!cores_[core.value()].chained.empty()) {
       if (auto chained = TakeChained(core, choice ? choice->key : Key{})) return chained;
     }
     if (!choice) return std::nullopt;
     // Steps of a run that has failed since are dropped on the way.
     if (std::optional<StepRef> step = Take(core, *choice)) return step;
+    // Others may have left this core what it has just dropped.
+    if (!deferred_.empty()) env_.Wake(std::exchange(deferred_, CoreSet()));
   }
 }
 
@@ -182,11 +206,13 @@ void Scheduler::LaunchStep(CoreId core, const StepRef& step) {
   ++counters_.steps;
   self.in_flight.push_back(step);
   idle_.Remove(core);
+  if (self.in_flight.size() >= self.launch_depth) room_.Remove(core);
   if (self.launch_depth > 1 && node.shards_unlaunched == 0) OfferChained(core, step);
   if (observer_) observer_->OnLaunch(core, step);
   env_.Launch(core, step);
   // The core has just become busy: what is planned here may now start sooner elsewhere.
   if (self.ready.planned() > 0) env_.Wake(idle_);
+  if (!deferred_.empty()) env_.Wake(std::exchange(deferred_, CoreSet()));
 }
 
 }  // namespace leeway::sched

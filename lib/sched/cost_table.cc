@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/strings/str_cat.h"
 #include "base/math.h"
 #include "base/status_macros.h"
 
@@ -47,7 +48,8 @@ Nanos LongestPath(const RunGraph& graph, const std::vector<std::int64_t>& times,
       const Node& node = graph.nodes()[n];
       Nanos start{0};
       for (std::uint32_t p : graph.predecessors(node)) start = std::max(start, end[p]);
-      const Nanos own = node.call ? times[node.callee] * length[node.callee] : of(n);
+      const Nanos own =
+          node.call ? std::max<std::int64_t>(0, times[node.callee]) * length[node.callee] : of(n);
       end[n] = start + own;
       length[f] = std::max(length[f], end[n]);
     }
@@ -55,31 +57,63 @@ Nanos LongestPath(const RunGraph& graph, const std::vector<std::int64_t>& times,
   return length.empty() ? Nanos{0} : length[0];
 }
 
-// How often each frame runs in one run: the product of the repetitions around it.
-std::vector<std::int64_t> Multiplicities(const RunGraph& graph,
-                                         const std::vector<std::int64_t>& times) {
-  std::vector<std::int64_t> result(graph.frames().size(), 1);
-  for (std::size_t f = 1; f < graph.frames().size(); ++f) {
-    result[f] = times[f] * result[graph.nodes()[graph.frames()[f].parent].frame];
+// How often each frame runs, and what one repetition of it launches.
+Status CountSteps(CostTable& table, const RunGraph& graph) {
+  const auto& frames = graph.frames();
+  table.frame_steps.assign(frames.size(), 0);
+  table.rounds.assign(frames.size(), 1);
+  for (std::size_t f = frames.size(); f-- > 0;) {
+    std::uint64_t& steps = table.frame_steps[f];
+    for (std::uint32_t n = frames[f].first; n < frames[f].first + frames[f].count; ++n) {
+      const Node& node = graph.nodes()[n];
+      const std::uint64_t once = node.call ? table.frame_steps[node.callee] : table.shards[n];
+      const std::uint64_t times =
+          node.call
+              ? static_cast<std::uint64_t>(std::max<std::int64_t>(0, table.times[node.callee]))
+              : 1;
+      if (once > 0 && times > (CostTable::kMaxSteps - steps) / once) {
+        return base::ResourceExhausted(absl::StrCat("entry \"", node.entry->name,
+                                                    "\": a run launches more than ",
+                                                    CostTable::kMaxSteps, " steps"));
+      }
+      steps += once * times;
+    }
   }
-  return result;
+  for (std::size_t f = 1; f < frames.size(); ++f) {
+    // Where nothing is launched the product means nothing, and may overflow.
+    const std::int64_t times = table.frame_steps[f] == 0 ? 0 : table.times[f];
+    table.rounds[f] = times * table.rounds[graph.nodes()[frames[f].parent].frame];
+  }
+  table.steps = table.frame_steps[0];
+  return Status();
 }
 
-void Summarise(CostTable& table, const RunGraph& graph, const device::Spec& device) {
-  const std::vector<std::int64_t> multiplicity = Multiplicities(graph, table.times);
-  table.core_time = Nanos{0};
-  table.steps = 0;
+Status Summarise(CostTable& table, const RunGraph& graph, const device::Spec& device) {
+  constexpr std::int64_t kMaxTime = std::int64_t{1} << 62;
+  LEEWAY_RETURN_IF_ERROR(CountSteps(table, graph));
+  std::int64_t core_time = 0, predicted = 0;
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph.nodes()[n];
     if (node.call) continue;
-    const std::int64_t launches = multiplicity[node.frame] * table.shards[n];
-    table.core_time += launches * (table.alone[n] + device.step_launch);
-    table.steps += static_cast<std::uint64_t>(launches);
+    // No path is longer than the sum of the steps on it, so these bounds cover the paths too.
+    auto add = [&](std::int64_t& sum, Nanos time) {
+      const auto part = base::CheckedMul(table.rounds[node.frame] * table.shards[n], time.count());
+      const auto total = part ? base::CheckedAdd(sum, *part) : std::nullopt;
+      sum = total && *total < kMaxTime ? *total : kMaxTime;
+    };
+    add(core_time, table.alone_first(n) + device.step_launch);
+    add(predicted, table.predicted[n]);
   }
+  if (core_time >= kMaxTime || predicted >= kMaxTime) {
+    return base::OutOfRange(absl::StrCat("entry \"", graph.nodes().front().entry->name,
+                                         "\": a run takes 2^62 ns or more"));
+  }
+  table.core_time = Nanos{core_time};
   table.critical_path =
-      LongestPath(graph, table.times, [&](std::uint32_t n) { return table.alone[n]; });
+      LongestPath(graph, table.times, [&](std::uint32_t n) { return table.alone_first(n); });
   table.predicted_path =
       LongestPath(graph, table.times, [&](std::uint32_t n) { return table.predicted[n]; });
+  return Status();
 }
 
 Status FillNode(const plan::Body& plan, const device::Spec& device, const DomainTable& domains,
@@ -99,11 +133,12 @@ Status FillNode(const plan::Body& plan, const device::Spec& device, const Domain
     LEEWAY_ASSIGN_OR_RETURN(StepCost cost,
                             NodeCost(plan, device, node, table.dims, shards, core_class));
     table.costs[n * table.classes + c] = cost;
+    table.alone[n * table.classes + c] = cost.Alone(device.dram_rate());
     if (!first) continue;
     first = false;
-    table.alone[n] = cost.Alone(device.dram_rate());
+    table.first_class[n] = static_cast<std::uint32_t>(c);
     const auto planned = node.group ? device::PlannedTime(*node.group, table.dims) : std::nullopt;
-    table.predicted[n] = planned ? planned->time : cost.launch + table.alone[n];
+    table.predicted[n] = planned ? planned->time : cost.launch + table.alone_first(n);
   }
   return Status();
 }
@@ -118,7 +153,8 @@ Result<CostTable> MakeCostTable(const plan::Body& plan, const device::Spec& devi
   table.classes = device.classes.size();
   table.costs.resize(graph.nodes().size() * table.classes);
   table.shards.resize(graph.nodes().size(), 1);
-  table.alone.resize(graph.nodes().size());
+  table.alone.resize(graph.nodes().size() * table.classes);
+  table.first_class.resize(graph.nodes().size());
   table.predicted.resize(graph.nodes().size());
   table.times.resize(graph.frames().size(), 1);
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
@@ -129,33 +165,38 @@ Result<CostTable> MakeCostTable(const plan::Body& plan, const device::Spec& devi
       LEEWAY_RETURN_IF_ERROR(FillNode(plan, device, domains, graph, n, table));
     }
   }
-  Summarise(table, graph, device);
+  LEEWAY_RETURN_IF_ERROR(Summarise(table, graph, device));
   return table;
 }
 
-void Stretch(CostTable& table, Nanos floor, const RunGraph& graph, const device::Spec& device) {
-  if (table.core_time >= floor) return;
+Status Stretch(CostTable& table, Nanos floor, const RunGraph& graph, const device::Spec& device) {
+  if (table.core_time >= floor) return Status();
   const Nanos launches = static_cast<std::int64_t>(table.steps) * device.step_launch;
   const std::int64_t from = (table.core_time - launches).count();
   const std::int64_t to = (floor - launches).count();
-  if (from <= 0 || to <= from) return;
+  if (from <= 0 || to <= from) return Status();
   auto scale = [&](std::int64_t value) { return base::MulDivCeil(value, to, from); };
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
     if (graph.nodes()[n].call) continue;
+    const Nanos before = table.alone_first(n);
     for (std::size_t c = 0; c < table.classes; ++c) {
       StepCost& cost = table.costs[n * table.classes + c];
+      Nanos& alone = table.alone[n * table.classes + c];
+      if (alone == Nanos{0}) continue;
       cost.fill = Nanos{scale(cost.fill.count())};
       cost.compute = Nanos{scale(cost.compute.count())};
       cost.drain = Nanos{scale(cost.drain.count())};
       // More bytes at the same cap: the body takes longer whoever shares the bandwidth.
       cost.body_bytes = scale(cost.body_bytes);
+      const Nanos wanted{scale(alone.count())};
+      // The body alone was rounded up before it was scaled; the drain takes what is missing.
+      const Nanos got = cost.Alone(device.dram_rate());
+      cost.drain += std::max(Nanos{0}, wanted - got);
+      alone = std::max(wanted, got);
     }
-    // The first filled class of the node is the one `alone` was read from.
-    const Nanos before = table.alone[n];
-    table.alone[n] = Nanos{scale(before.count())};
-    table.predicted[n] += table.alone[n] - before;
+    table.predicted[n] += table.alone_first(n) - before;
   }
-  Summarise(table, graph, device);
+  return Summarise(table, graph, device);
 }
 
 }  // namespace leeway::sched

@@ -23,6 +23,9 @@ namespace leeway::sched {
 using DimValues = absl::InlinedVector<std::int64_t, 6>;
 
 struct CostTable {
+  // Steps of one run: loops may multiply to numbers that no run would ever finish.
+  static constexpr std::uint64_t kMaxSteps = std::uint64_t{1} << 26;
+
   DimValues dims;
   // By node × the device's classes; only classes that the node's domain allows are filled.
   std::vector<device::StepCost> costs;
@@ -30,27 +33,31 @@ struct CostTable {
   std::vector<std::uint32_t> shards;  // by node
   std::vector<std::int64_t> times;    // repetitions by frame
   std::vector<Nanos> predicted;       // by node: the plan's word, else the model's, launch included
-  std::vector<Nanos> alone;  // by node: one shard alone on its first allowed class, no launch
-  // Longest path, every step alone, no launches. The plan's prediction of the same, launches in.
+  // By node × class: one shard alone, no launch. By node: the first class it may run on.
+  std::vector<Nanos> alone;
+  std::vector<std::uint32_t> first_class;
+  std::vector<std::int64_t> rounds;        // by frame: how often it runs in one run
+  std::vector<std::uint64_t> frame_steps;  // by frame: steps of one repetition, calls included
   Nanos critical_path{0};
   Nanos predicted_path{0};
   // Σ over steps and shards of core time alone, step launches included, the run's excluded.
   Nanos core_time{0};
   std::uint64_t steps = 0;
 
+  Nanos alone_first(std::size_t node) const { return alone[node * classes + first_class[node]]; }
   const device::StepCost& cost(NodeId node, std::size_t core_class) const {
     return costs[node.value() * classes + core_class];
   }
 };
 
-// Computes a table. `stretch` ≥ 1 lengthens every step, as the fallback's φ does.
-// kResourceExhausted or kOutOfRange from the cost model.
+// Computes a table. kResourceExhausted or kOutOfRange from the cost model; kResourceExhausted for
+// more than kMaxSteps, kOutOfRange for a core time beyond 2^62 ns.
 Result<CostTable> MakeCostTable(const plan::Body& plan, const device::Spec& device,
                                 const DomainTable& domains, const RunGraph& graph,
                                 std::span<const std::int64_t> dims);
 
-// Lengthens every step so that core_time is at least `floor`.
-void Stretch(CostTable& table, Nanos floor, const RunGraph& graph, const device::Spec& device);
+// Lengthens every step so that core_time is at least `floor`. Errors as MakeCostTable.
+Status Stretch(CostTable& table, Nanos floor, const RunGraph& graph, const device::Spec& device);
 
 // Tables of one graph by dims. Bounded: when full it starts again, which changes no result.
 class CostCache {

@@ -37,7 +37,7 @@ class Env {
   // Begins `step` on `core`, after those launched there before. Never calls back: the completion
   // goes to Scheduler::Complete(), from any thread, possibly before Launch() returns.
   virtual void Launch(CoreId core, StepRef step) = 0;
-  // Pump(core) is wanted at `due`. Timers may fire late or without need.
+  // Pump(core) is wanted at `due`, at once if that is past. Timers may fire late or without need.
   virtual void SetTimer(CoreId core, Instant due) = 0;
   // Makes the cores call Pump() again; remembered for those that are not idle yet.
   virtual void Wake(CoreSet cores) = 0;

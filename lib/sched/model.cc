@@ -1,6 +1,7 @@
 #include "sched/model.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -21,6 +22,10 @@ Result<const plan::Entry*> FindEntry(const plan::Body& plan, std::string_view na
     const std::optional<plan::Index> found = plan.FindEntry(name);
     if (!found)
       return base::NotFound(absl::StrCat("the plan has no entry \"", std::string(name), "\""));
+    if (plan.entries[*found].internal) {
+      return base::FailedPrecondition(
+          absl::StrCat("entry \"", std::string(name), "\" is internal: only a call runs it"));
+    }
     return &plan.entries[*found];
   }
   const plan::Entry* only = nullptr;
@@ -129,12 +134,16 @@ bool Model::Join(DimValues& batch, std::span<const std::int64_t> member) const {
 Result<Nanos> Model::TimePerRequest(GraphId graph, std::span<const std::int64_t> dims) {
   const plan::Variant& variant = entry_->variants[graph.value()];
   DimValues at(dims.begin(), dims.end());
-  std::int64_t requests = 1;
+  // As many requests of these dims as the opt batch has room for in every batch dim.
+  std::int64_t requests = std::numeric_limits<std::int64_t>::max();
   for (std::size_t d = 0; d < at.size(); ++d) {
     if (!plan::IsBatchDim(plan_->dims[d])) continue;
-    const std::int64_t opt = std::max(at[d], variant.envelope[d].opt);
-    requests = std::max(requests, opt / std::max<std::int64_t>(at[d], 1));
-    at[d] = opt;
+    requests = std::min(requests, std::max<std::int64_t>(1, variant.envelope[d].opt /
+                                                                std::max<std::int64_t>(at[d], 1)));
+  }
+  if (requests == std::numeric_limits<std::int64_t>::max()) requests = 1;
+  for (std::size_t d = 0; d < at.size(); ++d) {
+    if (plan::IsBatchDim(plan_->dims[d])) at[d] *= requests;
   }
   LEEWAY_ASSIGN_OR_RETURN(auto costs, Costs(graph, Padded(graph, at)));
   return costs->predicted_path / requests;
@@ -165,6 +174,26 @@ Result<std::optional<GraphId>> Model::Nearest(std::span<const std::int64_t> dims
   return best;
 }
 
+bool Model::AnyCovers(std::span<const std::int64_t> dims) const {
+  return std::any_of(by_name_.begin(), by_name_.end(),
+                     [&](GraphId graph) { return Covers(graph, dims); });
+}
+
+std::uint32_t Model::MaxBatch(GraphId graph) const {
+  if (!graph.valid()) {
+    std::uint32_t most = 1;
+    for (GraphId variant : by_name_) most = std::max(most, MaxBatch(variant));
+    return most;
+  }
+  std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+  if (graph == generic()) return 1;
+  for (std::size_t d = 0; d < plan_->dims.size(); ++d) {
+    if (plan_->dims[d].batch_rule != BatchRule::kCount) continue;
+    most = std::min(most, entry_->variants[graph.value()].envelope[d].max);
+  }
+  return static_cast<std::uint32_t>(most);
+}
+
 bool Model::Covers(GraphId graph, std::span<const std::int64_t> dims) const {
   return graph == generic() || plan::Covers(entry_->variants[graph.value()], dims);
 }
@@ -185,7 +214,8 @@ Result<CostTable> Model::MakeGeneric(const DimValues& dims) {
   LEEWAY_ASSIGN_OR_RETURN(const std::optional<GraphId> nearest, Nearest(dims));
   if (nearest) {
     LEEWAY_ASSIGN_OR_RETURN(auto fused, Costs(*nearest, dims));
-    Stretch(table, TimesPhi(fused->core_time, phi_), graphs_.back(), *device_);
+    LEEWAY_RETURN_IF_ERROR(
+        Stretch(table, TimesPhi(fused->core_time, phi_), graphs_.back(), *device_));
   }
   return table;
 }
@@ -198,11 +228,6 @@ Result<std::shared_ptr<const CostTable>> Model::Costs(GraphId graph, const DimVa
                          : MakeCostTable(*plan_, *device_, domains_, graphs_[graph.value()], dims);
   if (!table.ok()) return table.status();
   return caches_[graph.value()].Add(std::move(*table));
-}
-
-Result<Nanos> Model::Work(GraphId graph, const DimValues& dims) {
-  LEEWAY_ASSIGN_OR_RETURN(auto costs, Costs(graph, Padded(graph, dims)));
-  return costs->core_time;
 }
 
 }  // namespace leeway::sched

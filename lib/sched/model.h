@@ -27,7 +27,7 @@ using GraphId = base::Id<struct GraphTag>;
 class Model {
  public:
   // kNotFound if the plan has no such entry (an empty name means its only submitted one),
-  // kFailedPrecondition if that one is internal or ambiguous, or what RunGraph answers.
+  // kFailedPrecondition if it is internal or ambiguous, or what RunGraph answers.
   // `phi`: a generic run takes at least phi times the fused core time at its dims.
   static Result<std::unique_ptr<Model>> Create(std::shared_ptr<const plan::Body> plan,
                                                std::shared_ptr<const device::Spec> device,
@@ -51,6 +51,11 @@ class Model {
   Result<std::optional<GraphId>> Bind(std::span<const std::int64_t> dims);
   // The variant that needs the least widening for `dims`: the one of least core time there.
   Result<std::optional<GraphId>> Nearest(std::span<const std::int64_t> dims);
+  // Whether some variant covers a batch of these dims.
+  bool AnyCovers(std::span<const std::int64_t> dims) const;
+  // The most requests a batch of the graph may hold: the least envelope maximum of its COUNT dims.
+  // Without a graph, the most of any variant.
+  std::uint32_t MaxBatch(GraphId graph) const;
   // Whether the graph's variant covers a batch of these dims; the generic graph covers everything.
   bool Covers(GraphId graph, std::span<const std::int64_t> dims) const;
   // The dims that a batch runs at: padded by the variant; unchanged for the generic graph.
@@ -58,10 +63,6 @@ class Model {
 
   // Costs at exactly these dims. Tables stay alive as long as somebody holds them.
   Result<std::shared_ptr<const CostTable>> Costs(GraphId graph, const DimValues& dims);
-
-  // f of a lone request at its bucket: core time at the padded dims; phi-stretched for the
-  // fallback.
-  Result<Nanos> Work(GraphId graph, const DimValues& dims);
 
  private:
   Model(std::shared_ptr<const plan::Body> plan, std::shared_ptr<const device::Spec> device,

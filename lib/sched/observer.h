@@ -16,8 +16,9 @@ class Observer {
   virtual ~Observer() = default;
   // The batch has closed and its run begins.
   virtual void OnRunStarted(RunId, const Run&) {}
-  // All shards of a node are ready to launch; `by` is the node whose end released it, or none for a
-  // frame's first nodes.
+  // The inputs of a node have ended; `by` is the one whose end released it, or none for a frame's
+  // first nodes. A step of it may have been launched before (launch depth), and never comes here if
+  // its run fails first. Calls come too.
   virtual void OnReady(RunId, const Run&, NodeId, NodeId /*by*/) {}
   // A step is about to be launched on a core.
   virtual void OnLaunch(CoreId, const StepRef&) {}

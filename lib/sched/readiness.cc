@@ -10,7 +10,8 @@ namespace leeway::sched {
 void Scheduler::StartFrame(Cascade& cascade, std::uint32_t frame) {
   Run& run = runs_[cascade.run];
   const std::int64_t times = run.costs->times[frame];
-  if (times <= 0 || run.graph->frames()[frame].count == 0) {
+  // However often it would repeat, a body that launches nothing is over at once.
+  if (times <= 0 || run.costs->frame_steps[frame] == 0) {
     if (frame == 0) {
       cascade.run_over = true;
     } else {
@@ -42,6 +43,7 @@ void Scheduler::StartRound(Cascade& cascade, std::uint32_t frame) {
 
 void Scheduler::Release(Cascade& cascade, NodeId node, NodeId by) {
   Run& run = runs_[cascade.run];
+  run.nodes[node.value()].first = cascade.starting;
   if (observer_) observer_->OnReady(cascade.run, run, node, by);
   if (run.nodes[node.value()].released_early) return;
   const Node& shape = run.graph->nodes()[node.value()];
@@ -64,7 +66,10 @@ void Scheduler::PushShards(const Cascade& cascade, NodeId node) {
     const CoreId home = HomeOf(shape, step.shard, cascade.near);
     cores_[home.value()].ready.Push(lane, key, step);
   }
-  env_.Wake(domains_[shape.domain].allowed & idle_);
+  // With a launch depth a busy core may still have room for what no idle one can start.
+  const CoreSet& allowed = domains_[shape.domain].allowed;
+  const CoreSet idle = allowed & idle_;
+  env_.Wake(idle.empty() ? allowed & room_ : idle);
 }
 
 CoreId Scheduler::HomeOf(const Node& node, std::uint32_t shard, CoreId near) const {

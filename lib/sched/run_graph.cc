@@ -1,6 +1,7 @@
 #include "sched/run_graph.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -39,23 +40,6 @@ std::vector<const plan::Group*> Owners(const plan::Entry& entry) {
   return owners;
 }
 
-// The variant of the called entry that goes with the caller's: the one of its name, else the first
-// whose envelope contains the caller's.
-const plan::Variant* CalledVariant(const plan::Entry& callee, const plan::Variant& caller) {
-  for (const plan::Variant& variant : callee.variants) {
-    if (variant.name == caller.name) return &variant;
-  }
-  for (const plan::Variant& variant : callee.variants) {
-    bool contains = true;
-    for (std::size_t d = 0; d < caller.envelope.size(); ++d) {
-      contains = contains && variant.envelope[d].min <= caller.envelope[d].min &&
-                 caller.envelope[d].max <= variant.envelope[d].max;
-    }
-    if (contains) return &variant;
-  }
-  return nullptr;
-}
-
 Status CheckRunnable(const plan::Operator& op) {
   if (std::holds_alternative<plan::Collective>(op.work) ||
       std::holds_alternative<plan::SendReceive>(op.work) ||
@@ -87,7 +71,8 @@ class RunGraphBuilder {
   Status AddGroup(const plan::Entry& entry, const plan::Group& group, std::uint32_t frame);
   Status AddOperator(const plan::Entry& entry, plan::Index op, const plan::Group* owner,
                      std::uint32_t frame);
-  Status Place(const plan::Placement& placement, Node& node);
+  Status Place(plan::PlacementMode mode, const Result<device::ResolvedPlacement>& found,
+               Node& node);
   void AddEdges(const plan::Entry& entry, const plan::Variant* variant, const Frame& frame);
 
   const plan::Body& plan_;
@@ -96,13 +81,14 @@ class RunGraphBuilder {
   RunGraph graph_;
 };
 
-Status RunGraphBuilder::Place(const plan::Placement& placement, Node& node) {
-  LEEWAY_ASSIGN_OR_RETURN(device::ResolvedPlacement resolved,
-                          device::ResolvePlacement(placement, device_));
+Status RunGraphBuilder::Place(plan::PlacementMode mode,
+                              const Result<device::ResolvedPlacement>& found, Node& node) {
+  if (!found.ok()) return found.status();
+  const device::ResolvedPlacement& resolved = *found;
   Domain domain;
   domain.allowed = ToSet(resolved.allowed);
   domain.of_class = ClassesOf(domain.allowed, device_);
-  node.mode = placement.mode;
+  node.mode = mode;
   for (device::CoreIndex core : resolved.planned) node.planned.push_back(CoreId(core));
   // A preferred step may be stolen by any core of its classes.
   if (node.mode == plan::PlacementMode::kPreferred) domain.allowed = domain.of_class;
@@ -122,7 +108,8 @@ Status RunGraphBuilder::AddGroup(const plan::Entry& entry, const plan::Group& gr
   if (node.call == nullptr) {
     node.group = &group;
     node.shards = &group.shards;
-    LEEWAY_RETURN_IF_ERROR(Place(group.placement, node));
+    LEEWAY_RETURN_IF_ERROR(
+        Place(group.placement.mode, device::ResolveGroup(entry, group, device_), node));
   }
   graph_.nodes_.push_back(std::move(node));
   return Status();
@@ -143,7 +130,13 @@ Status RunGraphBuilder::AddOperator(const plan::Entry& entry, plan::Index op,
       placement = owner->placement;
       node.shards = &owner->shards;
     }
-    LEEWAY_RETURN_IF_ERROR(Place(placement, node));
+    const bool products = std::holds_alternative<plan::Gemm>(source.work) ||
+                          std::holds_alternative<plan::Conv>(source.work);
+    LEEWAY_RETURN_IF_ERROR(
+        Place(placement.mode,
+              device::ResolvePlacement(placement, device_,
+                                       products ? device::Needs::kMatrix : device::Needs::kNothing),
+              node));
     if (node.mode == plan::PlacementMode::kPreferred) {
       node.mode = plan::PlacementMode::kAny;
       node.planned.clear();
@@ -212,7 +205,11 @@ Status RunGraphBuilder::AddFrame(const plan::Entry& entry, const plan::Variant* 
     const plan::Call* call = graph_.nodes_[n].call;
     if (call == nullptr) continue;
     const plan::Entry& callee = plan_.entries[call->entry];
-    const plan::Variant* called = variant ? CalledVariant(callee, *variant) : nullptr;
+    const plan::Variant* called = nullptr;
+    if (variant != nullptr) {
+      const std::optional<plan::Index> found = plan_.CalledVariant(*variant, call->entry);
+      if (found) called = &callee.variants[*found];
+    }
     if (variant != nullptr && called == nullptr) {
       return base::FailedPrecondition(absl::StrCat("variant \"", variant->name, "\" calls entry \"",
                                                    callee.name,

@@ -53,7 +53,7 @@ class RunGraph {
  public:
   // Bounds what nested calls may multiply to.
   static constexpr std::size_t kMaxNodes = std::size_t{1} << 22;
-  static constexpr std::uint32_t kMaxDepth = 16;
+  static constexpr std::uint32_t kMaxDepth = plan::kMaxCallDepth;
 
   // The graph of a variant. kNotFound for a placement the device lacks, kFailedPrecondition for a
   // call without a variant to run, kUnimplemented for sequences, collectives, sends and host work,

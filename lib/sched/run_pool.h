@@ -24,6 +24,8 @@ struct NodeState {
   CoreId core;
   // Released ahead of its predecessors' ends, onto the core that runs them (launch depth > 1).
   bool released_early = false;
+  // Ready since the run began: its launch waits for that of the run.
+  bool first = false;
 };
 
 struct FrameState {

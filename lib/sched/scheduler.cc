@@ -30,9 +30,10 @@ Scheduler::Scheduler(Env& env, const device::Spec& device, const DomainTable& do
     options_.max_concurrent_runs = static_cast<std::uint32_t>(device.core_count());
   }
   for (std::size_t c = 0; c < cores_.size(); ++c) {
-    cores_[c].core_class = device.ClassOf(static_cast<device::CoreIndex>(c));
-    cores_[c].launch_depth = std::max(1u, device.classes[cores_[c].core_class].launch_depth);
+    const std::size_t core_class = device.ClassOf(static_cast<device::CoreIndex>(c));
+    cores_[c].launch_depth = std::max(1u, device.classes[core_class].launch_depth);
     idle_.Add(CoreId(c));
+    room_.Add(CoreId(c));
   }
 }
 
@@ -40,6 +41,7 @@ Result<StreamId> Scheduler::OpenStream(StreamSpec spec) {
   if (spec.model == nullptr) {
     return base::InvalidArgument(absl::StrCat("stream \"", spec.name, "\" has no model"));
   }
+  LearnDomains();
   streams_.push_back(std::move(spec));
   stream_counters_.emplace_back();
   return StreamId(streams_.size() - 1);
@@ -103,7 +105,8 @@ Result<RequestId> Scheduler::Submit(StreamId stream, std::span<const std::int64_
 Status Scheduler::Cancel(RequestId id) {
   if (std::optional<Request> waiting = batcher_.Remove(id)) {
     EndRequest(*waiting, Outcome::kCancelled, nullptr);
-    SetBatchTimer();
+    // What was behind it may be due by now.
+    CloseBatches();
     return Status();
   }
   for (std::size_t r = 0; r < runs_.size(); ++r) {
@@ -158,13 +161,13 @@ void Scheduler::CloseBatches() {
     EndRequest(expired, Outcome::kExpired, nullptr);
   }
   while (runs_.live() < options_.max_concurrent_runs) {
-    Result<std::optional<Batch>> batch = batcher_.Close();
-    if (!batch.ok()) {
-      if (status_.ok()) status_ = batch.status();
-      break;
+    std::optional<Batch> batch = batcher_.Close();
+    if (!batch) break;
+    if (batch->status.ok()) {
+      StartRun(std::move(*batch));
+    } else {
+      FailBatch(*batch, batch->status);
     }
-    if (!*batch) break;
-    StartRun(std::move(**batch));
   }
   SetBatchTimer();
   closing_ = false;
@@ -198,7 +201,9 @@ void Scheduler::StartRun(Batch batch) {
   for (const Request& member : run.members) run.slot = std::min(run.slot, member.slot);
   ++counters_.runs;
   if (observer_) observer_->OnRunStarted(id, run);
-  Cascade cascade{id, CoreId::None(), {}, false};
+  Cascade cascade;
+  cascade.run = id;
+  cascade.starting = true;
   StartFrame(cascade, 0);
   Follow(cascade);
 }

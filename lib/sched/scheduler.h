@@ -115,12 +115,17 @@ class Scheduler {
     std::vector<StepRef> in_flight;  // launched, in order
     std::vector<StepRef> chained;    // may follow what is in flight here
     std::uint32_t launch_depth = 1;
-    std::size_t core_class = 0;
+    std::vector<DomainId> domains;  // that allow the core
   };
   struct Choice {
     CoreId queue;
     LaneId lane;
     Key key;
+  };
+  struct Best {
+    std::optional<Choice> choice;
+    // Best key that is left to a planned core which is idle.
+    Key held;
   };
 
   // Admission (scheduler.cc).
@@ -139,6 +144,7 @@ class Scheduler {
     CoreId near;  // where what became ready was released; none at a run's start
     std::vector<NodeId> ended;
     bool run_over = false;
+    bool starting = false;  // the run's start, not the end of a step
   };
   void StartFrame(Cascade& cascade, std::uint32_t frame);
   void StartRound(Cascade& cascade, std::uint32_t frame);
@@ -152,7 +158,8 @@ class Scheduler {
   // Cores (core_loop.cc).
   void Retire(CoreId core, const Completion& completion);
   std::optional<StepRef> TakeBest(CoreId core);
-  std::optional<Choice> BestChoice(CoreId core) const;
+  Best BestChoice(CoreId core) const;
+  void LearnDomains();
   std::optional<StepRef> TakeChained(CoreId core, Key limit);
   bool MayTake(CoreId thief, CoreId from, const LaneId& lane) const;
   std::optional<StepRef> Take(CoreId core, const Choice& choice);
@@ -173,7 +180,10 @@ class Scheduler {
   Batcher batcher_;
   RunPool runs_;
   std::vector<Core> cores_;
-  CoreSet idle_;  // nothing in flight
+  CoreSet idle_;      // nothing in flight
+  CoreSet room_;      // less in flight than the launch depth
+  CoreSet deferred_;  // left what they could run for an idle core's more urgent step
+  std::size_t known_domains_ = 0;
   RequestId next_request_ = 0;
   // Live requests by slot: a slot is clamped to the oldest's + 63.
   absl::btree_map<std::uint64_t, std::uint64_t> live_slots_;

@@ -18,7 +18,7 @@ namespace leeway::traffic {
 
 // Histograms draw so many unless told otherwise.
 inline constexpr std::uint64_t kDefaultRequests = 1'000'000;
-inline constexpr std::uint64_t kMaxRequests = 1'000'000'000;
+inline constexpr std::uint64_t kMaxRequests = 100'000'000;
 
 // Returns integers in proportion to `weights`, each exact to 2^-60 of their sum and rounded down;
 // the sum is below 2^62. Requires finite weights >= 0 and a finite sum > 0.

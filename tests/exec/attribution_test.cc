@@ -175,4 +175,53 @@ TEST_CASE("the execution chain equals the cost tables at its dims", "[exec][attr
         at(64));
 }
 
+TEST_CASE(
+    "a stretched fallback takes at least phi times the fused time and is in no contention alone",
+    "[exec][attribution]") {
+  const double phi = GENERATE(2.0, 10.0, 100.0);
+  CAPTURE(phi);
+  const TaskGraph moves = {Task{1, {}, kAny, {}, 1, 7}, Task{1, {0}, kAny, {}, 1, 5}};
+  Harness harness(testing::PlanOf({{"v", 16, 8, moves}}), testing::DeviceOf({}), OneByOne(), phi);
+  harness.Open(Priority(1));
+  Told told(harness);
+  harness.Serve({{0, 0, 40, Nanos{0}}});
+  REQUIRE(told.records.size() == 1);
+  CHECK(told.records[0].parts.part(Cause::kContention) == Nanos{0});
+  CHECK(static_cast<double>(told.records[0].latency.count()) >=
+        phi * static_cast<double>(told.records[0].parts.part(Cause::kPlanned).count()));
+}
+
+TEST_CASE("the launch of a run is paid by its first step, after calls of no repetitions too",
+          "[exec][attribution]") {
+  plan::Body body = *testing::LoopPlanOf(OneTask(100), 0);
+  const plan::Body tail =
+      *testing::PlanOf({{"v", 64, 32, {Task{}, Task{40, {0}, kAny, {}, 1, 0}}}});
+  body.entries[0].operators.push_back(tail.entries[0].operators[1]);
+  body.entries[0].variants[0].groups.push_back(tail.entries[0].variants[0].groups[1]);
+  testing::DeviceShape shape;
+  shape.run_launch_ns = 70;
+  Harness harness(std::make_shared<const plan::Body>(body), testing::DeviceOf(shape));
+  harness.Open(Priority(1));
+  Told told(harness);
+  harness.Serve({{0, 0, 1, Nanos{0}}});
+  REQUIRE(told.records.size() == 1);
+  CHECK(told.records[0].latency == Nanos{110});
+  CHECK(told.records[0].parts.part(Cause::kLaunch) == Nanos{70});
+  CHECK(told.records[0].parts.part(Cause::kContention) == Nanos{0});
+}
+
+TEST_CASE("repetitions that the padding adds are padding", "[exec][attribution]") {
+  // The loop runs as often as the request is long: 3 times, padded 64.
+  plan::Body body = *testing::LoopPlanOf(OneTask(100), 1);
+  body.entries[0].operators[0].work = plan::Call{1, plan::Expr::Symbol(0)};
+  Harness harness(std::make_shared<const plan::Body>(body), testing::DeviceOf({}));
+  harness.Open(Priority(1));
+  Told told(harness);
+  harness.Serve({{0, 0, 3, Nanos{0}}});
+  REQUIRE(told.records.size() == 1);
+  CHECK(told.records[0].parts.part(Cause::kPlanned) == Nanos{300});
+  CHECK(told.records[0].parts.part(Cause::kPadding) == Nanos{6100});
+  CHECK(told.records[0].latency == Nanos{6400});
+}
+
 }  // namespace leeway

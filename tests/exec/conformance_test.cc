@@ -1,5 +1,8 @@
 // Life of requests under queue bounds, timeouts, cancels and hostile completions.
 
+#include <map>
+#include <utility>
+
 #include "tests/catch.h"
 #include "tests/exec/harness.h"
 #include "tests/support/task_graphs.h"
@@ -154,6 +157,76 @@ TEST_CASE("a preferred step goes to its planned core, and to an idle one while t
   harness.Serve({{0, 0, 1, Nanos{0}}, {10, 0, 1, Nanos{0}}});
   CHECK(cores == std::vector<std::uint32_t>{1, 0});
   CHECK(harness.scheduler.counters().steals == 1);
+}
+
+TEST_CASE("a run that is cancelled or fails with a step launched ahead ends once and quietly",
+          "[exec][launch_depth]") {
+  testing::DeviceShape shape;
+  shape.cores = 1;
+  shape.launch_depth = GENERATE(1u, 2u, 4u);
+  const auto outcome = GENERATE(Outcome::kCancelled, Outcome::kFailed);
+  const testing::TaskGraph chain = {Task{100, {}, plan::PlacementMode::kAny, {}, 1, 0},
+                                    Task{100, {0}, plan::PlacementMode::kAny, {}, 1, 0},
+                                    Task{100, {1}, plan::PlacementMode::kAny, {}, 1, 0}};
+  Harness harness(testing::PlanOf({{"v", 64, 8, chain}}), testing::DeviceOf(shape));
+  const sched::StreamId stream = harness.Open(Priority(1));
+  if (outcome == Outcome::kFailed) {
+    harness.watch.on_launch = [&, first = true](sched::CoreId core, const sched::StepRef& step) mutable {
+      if (std::exchange(first, false)) {
+        harness.scheduler.Complete(core, step, sched::StepOutcome::kFailed);
+        harness.world.Wake(harness.domains()[sched::DomainId(0)].allowed);
+      }
+    };
+  }
+  const sched::RequestId id = harness.Submit({0, 0, 1, Nanos{0}}).value();
+  harness.world.PumpWoken();
+  if (outcome == Outcome::kCancelled) CHECK(harness.scheduler.Cancel(id).ok());
+  harness.Serve({{1000, 0, 1, Nanos{0}}});
+  const sched::StreamCounters& counters = harness.scheduler.counters(stream);
+  CHECK(counters.submitted == 2);
+  CHECK(counters.ok == 1);
+  CHECK((outcome == Outcome::kFailed ? counters.failed : counters.cancelled) == 1);
+  CHECK(harness.scheduler.idle());
+}
+
+TEST_CASE("a cancel whose successor has waited long enough closes that one at once",
+          "[exec][cancel]") {
+  sched::SchedulerOptions options;
+  options.batching.max_queue_delay = Nanos{100};
+  options.max_concurrent_runs = 1;
+  Harness harness = OneCore(1000, options);
+  const sched::StreamId stream = harness.Open(Priority(1));
+  sched::RequestId head = 0;
+  harness.after_instant = [&] {
+    // The first runs from 100 on; the others wait behind it past their delay.
+    if (harness.world.Now() == Instant(Nanos{500})) CHECK(harness.scheduler.Cancel(head + 1).ok());
+  };
+  harness.Serve(
+      {{0, 0, 1, Nanos{0}}, {150, 0, 1, Nanos{0}}, {160, 0, 1, Nanos{0}}, {500, 0, 60, Nanos{0}}});
+  CHECK(harness.scheduler.counters(stream).cancelled == 1);
+  CHECK(harness.scheduler.counters(stream).ok == 3);
+}
+
+TEST_CASE("steps of a small slot that prefer one core do not wait while another core starts more",
+          "[exec][placement]") {
+  // Two urgent runs prefer core 1; a less urgent one may run anywhere.
+  testing::DeviceShape shape;
+  shape.cores = 2;
+  const testing::TaskGraph preferred = {Task{100, {}, plan::PlacementMode::kPreferred, {1}, 1, 0}};
+  const testing::TaskGraph any = {Task{100, {}, plan::PlacementMode::kAny, {}, 1, 0}};
+  sched::SchedulerOptions options;
+  options.batching.max_batch_size = 1;
+  options.max_concurrent_runs = 8;
+  Harness harness(testing::PlanOf({{"a", 16, 8, preferred}, {"b", 64, 8, any}}),
+                  testing::DeviceOf(shape), options);
+  harness.Open(Priority(1));
+  harness.Open(Priority(2));
+  std::vector<std::uint64_t> slots;
+  harness.watch.on_launch = [&](sched::CoreId, const sched::StepRef& step) {
+    slots.push_back(harness.scheduler.run(step.run).slot);
+  };
+  harness.Serve({{0, 1, 40, Nanos{0}}, {0, 0, 1, Nanos{0}}, {0, 0, 1, Nanos{0}}});
+  CHECK(slots == std::vector<std::uint64_t>{0, 0, 1});
 }
 
 }  // namespace leeway

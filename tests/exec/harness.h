@@ -73,7 +73,7 @@ class Harness {
             },
             [](const sched::Request&, Outcome) {}),
         watch(attributor_),
-        world(*device_, exec::Sharing::kShared, &attributor_),
+        world(*device_, &attributor_),
         scheduler(world, *device_, domains_, options, &watch) {
     world.Attach(scheduler);
     attributor_.Attach(world);

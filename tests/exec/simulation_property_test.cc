@@ -158,8 +158,6 @@ TEST_CASE("no core starts a step while one of a smaller slot that may run there 
     const std::uint64_t slot = harness.scheduler.run(step.run).slot;
     harness.scheduler.ForEachReady(
         [&](sched::CoreId, sched::LaneId lane, sched::Key key, const sched::StepRef&) {
-          // Steps held for a planned core that starts them in this instant are not waiting.
-          if (lane.affinity == sched::Affinity::kPlanned) return;
           if (harness.domains()[lane.domain].allowed.Contains(core) && key.slot() < slot)
             ++violations;
         });

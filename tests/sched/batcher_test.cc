@@ -51,7 +51,7 @@ std::vector<RequestId> Ids(const Batch& batch) {
 
 std::optional<Batch> CloseAt(Batcher& batcher, std::int64_t at) {
   (void)batcher.Advance(Instant(Nanos{at}));
-  return batcher.Close().value();
+  return batcher.Close();
 }
 
 }  // namespace
@@ -161,6 +161,27 @@ TEST_CASE("an expired request leaves its sub-queue and the next one takes its pl
   CHECK(batcher.waiting(StreamId(0)) == 1);
   CHECK_FALSE(CloseAt(batcher, 1009));
   CHECK(Ids(*CloseAt(batcher, 1010)) == std::vector<RequestId>{1});
+}
+
+TEST_CASE("a sub-queue that can hold no more than its variant covers is full at that",
+          "[sched][batcher]") {
+  Fixture f;
+  BatchPolicy policy;
+  policy.max_queue_delay = Nanos{1000};
+  Batcher batcher(policy, f.streams);
+  for (int i = 0; i < 4; ++i) batcher.Add(f.Make(0, 5));
+  const auto batch = CloseAt(batcher, 0);
+  REQUIRE(batch);
+  CHECK(batch->members.size() == 4);
+}
+
+TEST_CASE("a delay without end never ripens", "[sched][batcher]") {
+  Fixture f;
+  BatchPolicy policy;
+  policy.max_queue_delay = Nanos::max();
+  Batcher batcher(policy, f.streams);
+  batcher.Add(f.Make(1000, 5));
+  CHECK_FALSE(CloseAt(batcher, 1'000'000'000));
 }
 
 }  // namespace leeway::sched

@@ -153,9 +153,9 @@ TEST_CASE("every wrong field of a generator is named", "[traffic][message]") {
   };
   const Case c = GENERATE(values<Case>({
       {[](pb::Generated& g) { g.set_requests(0); },
-       "generated.requests: 0 is outside [1, 1000000000]"},
+       "generated.requests: 0 is outside [1, 100000000]"},
       {[](pb::Generated& g) { g.set_requests(~std::uint64_t{0}); },
-       "generated.requests: 18446744073709551615 is outside [1, 1000000000]"},
+       "generated.requests: 18446744073709551615 is outside [1, 100000000]"},
       {[](pb::Generated& g) { g.set_window_ns(0); },
        "generated.window_ns: 0 is not positive, or all windows together last longer than 2^63 ns"},
       {[](pb::Generated& g) {

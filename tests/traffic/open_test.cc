@@ -69,11 +69,11 @@ TEST_CASE("an option that does not apply is refused", "[traffic][open]") {
   CHECK(ErrorOf(folder, histogram, {.format = "length-histogram", .map = "arrival=t,seq=len"}) ==
         "INVALID_ARGUMENT: h.csv: a map is for CSV and JSON Lines files");
   CHECK(ErrorOf(folder, histogram, {.requests = 2'000'000'000}) ==
-        "INVALID_ARGUMENT: h.csv: 2000000000 requests; at most 1000000000 can be drawn");
+        "INVALID_ARGUMENT: h.csv: 2000000000 requests; at most 100000000 can be drawn");
   CHECK(ErrorOf(folder, "chat_1h", {.format = "csv"}) ==
         "INVALID_ARGUMENT: chat_1h: what ships takes neither a format nor a map");
   CHECK(ErrorOf(folder, "chat_1h", {.requests = 2'000'000'000}) ==
-        "INVALID_ARGUMENT: chat_1h: 2000000000 requests; at most 1000000000 can be drawn");
+        "INVALID_ARGUMENT: chat_1h: 2000000000 requests; at most 100000000 can be drawn");
 }
 
 TEST_CASE("a histogram may be read as a table by its map", "[traffic][open]") {
