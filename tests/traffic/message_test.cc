@@ -206,7 +206,7 @@ TEST_CASE("every wrong field of a generator is named", "[traffic][message]") {
   CHECK(ParseError(message) == std::string("INVALID_ARGUMENT: m.pb: ") + c.error);
 }
 
-TEST_CASE("a message from the future and one of several entries are not implemented",
+TEST_CASE("a message from the future and one of several entries are refused",
           "[traffic][message]") {
   pb::Traffic newer = GoodRecording();
   newer.set_min_reader_version(2);

@@ -1,6 +1,7 @@
 #include "program.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -78,7 +79,7 @@ Said InterruptLeeway(const std::vector<std::string>& words) {
   // The program says on standard error that it begins; until then it may not catch the signal.
   siginfo_t ended = {};
   while (ReadAll(scratch.Path("err")).empty() && ended.si_pid == 0) {
-    ::usleep(1000);
+    ::sched_yield();
     REQUIRE(::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0);
   }
   ::kill(pid, SIGINT);
