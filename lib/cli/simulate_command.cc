@@ -47,6 +47,7 @@ class SimulateCommand : public Command {
   Result<SimResult> Serve(const Invocation& invocation, const Traffic& traffic, const Plan& plan,
                           const Device& device);
   Ending Stopped() const;
+  Ending Failed(const Status& status) const;
   double Share(const Progress& progress) const;
   std::string Line(const Progress& progress, double seconds) const;
 
@@ -185,9 +186,26 @@ Ending SimulateCommand::Stopped() const {
               " of the traffic, were complete so far; nothing is written"};
 }
 
+// What the traffic does wrong names its file already; the rest is about the plan and the device.
+Ending SimulateCommand::Failed(const Status& status) const {
+  switch (status.code()) {
+    case StatusCode::kNotFound:
+    case StatusCode::kFailedPrecondition:
+    case StatusCode::kResourceExhausted:
+    case StatusCode::kUnimplemented:
+      return {ExitCode::kBadInput,
+              arguments_.plan + " on " + arguments_.device + ": " + std::string(status.message())};
+    default:
+      return EndingOf(status);
+  }
+}
+
 Ending SimulateCommand::Run(const Invocation& invocation) {
   Settle(invocation);
   if (!arguments_.telemetry.empty()) {
+    if (arguments_.telemetry == invocation.options().output) {
+      return {ExitCode::kUsage, "-o and --telemetry both name " + arguments_.telemetry};
+    }
     const Status writable = CheckWritable(arguments_.telemetry);
     if (!writable.ok()) return EndingOf(writable);
   }
@@ -202,11 +220,7 @@ Ending SimulateCommand::Run(const Invocation& invocation) {
   const Stopwatch watch;
   const Result<SimResult> result = Serve(invocation, *traffic, *plan, *device);
   if (result.status().code() == StatusCode::kCancelled) return Stopped();
-  if (result.status().code() == StatusCode::kNotFound) {
-    // Something that an input should hold, such as an entry of the plan.
-    return {ExitCode::kBadInput, std::string(result.status().message())};
-  }
-  if (!result.ok()) return EndingOf(result.status());
+  if (!result.ok()) return Failed(result.status());
   if (!arguments_.telemetry.empty()) {
     const Status written = WriteFile(arguments_.telemetry, result->telemetry());
     if (!written.ok()) return EndingOf(written);
