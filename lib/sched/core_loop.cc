@@ -9,18 +9,14 @@
 namespace leeway::sched {
 
 void Scheduler::Complete(CoreId core, StepRef step, StepOutcome outcome) {
-  absl::MutexLock lock(&inbox_mutex_);
-  LEEWAY_CHECK(core.value() < inbox_.size());
-  inbox_[core.value()].push_back({step, outcome});
+  LEEWAY_CHECK(core.value() < inboxes_.size());
+  inboxes_[core.value()].Put({step, outcome});
 }
 
 void Scheduler::Pump(CoreId core) {
-  std::vector<Completion> completions;
-  {
-    absl::MutexLock lock(&inbox_mutex_);
-    completions.swap(inbox_[core.value()]);
-  }
-  for (const Completion& completion : completions) Retire(core, completion);
+  inboxes_[core.value()].Take(completed_);
+  for (const Completion& completion : completed_) Retire(core, completion);
+  completed_.clear();
   if (batch_timer_ <= env_.Now()) {
     batch_timer_ = Instant::Max();
     CloseBatches();

@@ -25,7 +25,7 @@ Scheduler::Scheduler(Env& env, const device::Spec& device, const DomainTable& do
       observer_(observer),
       batcher_(options.batching, streams_),
       cores_(device.core_count()),
-      inbox_(device.core_count()) {
+      inboxes_(device.core_count()) {
   if (options_.max_concurrent_runs == 0) {
     options_.max_concurrent_runs = static_cast<std::uint32_t>(device.core_count());
   }

@@ -17,15 +17,14 @@
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/container/btree_map.h"
-#include "absl/synchronization/mutex.h"
 #include "device/spec.h"
 #include "leeway/status.h"
 #include "leeway/types.h"
 #include "sched/batcher.h"
 #include "sched/domain.h"
 #include "sched/env.h"
+#include "sched/inbox.h"
 #include "sched/observer.h"
 #include "sched/ready_queue.h"
 #include "sched/request.h"
@@ -53,8 +52,6 @@ struct StreamCounters {
 struct Counters {
   std::uint64_t runs = 0, steps = 0, steals = 0, stray_completions = 0;
 };
-
-enum class StepOutcome : std::uint8_t { kDone, kFailed };
 
 class Scheduler {
  public:
@@ -106,10 +103,6 @@ class Scheduler {
   }
 
  private:
-  struct Completion {
-    StepRef step;
-    StepOutcome outcome;
-  };
   struct Core {
     ReadyQueue ready;
     std::vector<StepRef> in_flight;  // launched, in order
@@ -190,8 +183,8 @@ class Scheduler {
   Instant batch_timer_ = Instant::Max();
   bool closing_ = false;
 
-  absl::Mutex inbox_mutex_;
-  std::vector<std::vector<Completion>> inbox_ ABSL_GUARDED_BY(inbox_mutex_);
+  std::vector<Inbox> inboxes_;         // by core
+  std::vector<Completion> completed_;  // what Pump is at; kept for its memory
 };
 
 }  // namespace leeway::sched

@@ -1,0 +1,57 @@
+// The completions of one core, from whoever tells of them to the core's Pump, their only reader.
+//
+// Threading: Put() from any thread. Take() by one thread at a time.
+
+#ifndef LEEWAY_SCHED_INBOX_H_
+#define LEEWAY_SCHED_INBOX_H_
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "sched/run_pool.h"
+
+namespace leeway::sched {
+
+enum class StepOutcome : std::uint8_t { kDone, kFailed };
+
+struct Completion {
+  StepRef step;
+  StepOutcome outcome = StepOutcome::kDone;
+};
+
+class Inbox {
+ public:
+  void Put(const Completion& completion) {
+    Lock();
+    waiting_.push_back(completion);
+    Unlock();
+  }
+
+  // Moves all that is here to `taken`, which must be empty; its memory is used for what comes next.
+  void Take(std::vector<Completion>& taken) {
+    Lock();
+    waiting_.swap(taken);
+    Unlock();
+  }
+
+ private:
+  // Held for a push or a swap: shorter than putting a thread to sleep would take.
+  void Lock() {
+    // Acquire pairs with the release in Unlock(): the holder sees what earlier ones wrote.
+    while (busy_.test_and_set(std::memory_order_acquire)) {
+      // Relaxed: only a hint that another try may succeed.
+      while (busy_.test(std::memory_order_relaxed)) {
+      }
+    }
+  }
+  void Unlock() { busy_.clear(std::memory_order_release); }
+
+  std::atomic_flag busy_;
+  std::vector<Completion> waiting_;
+};
+
+}  // namespace leeway::sched
+
+#endif  // LEEWAY_SCHED_INBOX_H_
