@@ -67,13 +67,13 @@ class TensorRef {
 // operator reads is an OUTPUT of the plan.
 class OpRef {
  public:
-  OpRef As(DType dtype, std::vector<Size> shape) const;
+  OpRef As(DType dtype, const std::vector<Size>& shape) const;
   OpRef Kind(std::string_view kind) const;
   OpRef Annotate(std::string_view key, std::string_view value) const;
   // Control edges: this operator starts after those have ended.
   OpRef After(std::initializer_list<OpRef> ops) const;
   // A further output.
-  TensorRef Output(std::string_view name, DType dtype, std::vector<Size> shape) const;
+  TensorRef Output(std::string_view name, DType dtype, const std::vector<Size>& shape) const;
   // The operator also updates a STATE tensor in place.
   OpRef Updates(const TensorRef& state) const;
 
@@ -134,9 +134,9 @@ class GroupRef : public VariantRef {
 
 class EntryRef {
  public:
-  TensorRef Input(std::string_view name, DType dtype, std::vector<Size> shape) const;
-  TensorRef Weight(std::string_view name, DType dtype, std::vector<Size> shape) const;
-  TensorRef State(std::string_view name, DType dtype, std::vector<Size> shape) const;
+  TensorRef Input(std::string_view name, DType dtype, const std::vector<Size>& shape) const;
+  TensorRef Weight(std::string_view name, DType dtype, const std::vector<Size>& shape) const;
+  TensorRef State(std::string_view name, DType dtype, const std::vector<Size>& shape) const;
   OpRef Op(std::string_view name, const Work& work, std::initializer_list<TensorRef> inputs) const;
   OpRef Op(std::string_view name, const Work& work, const std::vector<TensorRef>& inputs) const;
   VariantRef Variant(std::string_view name) const;

@@ -20,10 +20,13 @@
 // LEEWAY_ASSIGN_OR_RETURN(auto x, Compute());
 #define LEEWAY_ASSIGN_OR_RETURN(lhs, expr) \
   LEEWAY_ASSIGN_OR_RETURN_INNER(LEEWAY_CONCAT(result_, __LINE__), lhs, expr)
+// `result` and `lhs` are declared, which parentheses would forbid.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define LEEWAY_ASSIGN_OR_RETURN_INNER(result, lhs, expr) \
   auto result = (expr);                                  \
   if (!result.ok()) return result.status();              \
   lhs = std::move(result).value()
+// NOLINTEND(bugprone-macro-parentheses)
 
 namespace leeway::base {
 

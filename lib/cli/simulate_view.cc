@@ -28,7 +28,7 @@ Nanos Measured(const Objective& objective, const LatencyStats& latency) {
 }
 
 const std::vector<Family>& Families() {
-  static const auto* const families = new std::vector<Family>{
+  static const auto* const kFamilies = new std::vector<Family>{
       {"queueing",
        {Cause::kAdmission, Cause::kBatching, Cause::kHigherPriority, Cause::kLowerPriorityInFlight,
         Cause::kCapacity, Cause::kDispatch}},
@@ -38,7 +38,7 @@ const std::vector<Family>& Families() {
        {Cause::kPlanned, Cause::kBatchMates, Cause::kPadding, Cause::kLayout, Cause::kResidency,
         Cause::kLaunch, Cause::kThrottle, Cause::kContention}},
       {"unexplained", {Cause::kUnexplained}}};
-  return *families;
+  return *kFamilies;
 }
 
 double ShareOf(std::uint64_t part, std::uint64_t whole) {

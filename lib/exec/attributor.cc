@@ -29,6 +29,12 @@ void Add(telemetry::WaitClock::Reading& sum, const telemetry::WaitClock::Reading
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += part[i];
 }
 
+// Whether a preferred step runs on a core that its placement does not name.
+bool Displaced(const sched::Node& node, CoreId core) {
+  return node.mode == plan::PlacementMode::kPreferred &&
+         std::find(node.planned.begin(), node.planned.end(), core) == node.planned.end();
+}
+
 }  // namespace
 
 Attributor::Attributor(const device::Spec& device, const sched::DomainTable& domains, OnOk on_ok,
@@ -50,6 +56,7 @@ void Attributor::OnRunStarted(RunId id, const sched::Run& run) {
   trace.nodes.assign(run.graph->nodes().size(), NodeTrace());
   trace.chains.assign(run.graph->frames().size(), Chain());
   trace.counts.assign(run.graph->nodes().size() * device_.classes.size() * run.graph->depth(), 0);
+  trace.displaced.clear();
   trace.first_start.reset();
   trace.core_time = Nanos{0};
   trace.members_told = 0;
@@ -91,6 +98,10 @@ void Attributor::OnStarted(CoreId core, const StepRef& step) {
   }
   clock_.Started(now, core.value(), trace.run->slot);
   if (!trace.first_start) trace.first_start = now;
+  if (Displaced(shape, core)) {
+    trace.displaced.resize(trace.nodes.size());
+    ++trace.displaced[step.node.value()];
+  }
 }
 
 void Attributor::OnFinished(CoreId core, const StepRef& step, Nanos duration) {
@@ -153,7 +164,7 @@ Nanos Attributor::ChainSum(RunTrace& trace, const sched::CostTable& table) {
 
 Status Attributor::FillRun(RunTrace& trace) {
   const sched::Run& run = *trace.run;
-  LEEWAY_ASSIGN_OR_RETURN(auto batch, run.model->Costs(run.graph_id, run.dims));
+  LEEWAY_ASSIGN_OR_RETURN(auto batch, run.model->Served(run.graph_id, run.dims));
   trace.at_batch = ChainSum(trace, *batch);
   trace.at_bucket = ChainSum(trace, *run.costs);
   std::uint64_t steps = 0;
@@ -169,13 +180,13 @@ Status Attributor::Explain(RunTrace& trace, const sched::Request& request, Reque
   const sched::Run& run = *trace.run;
   if (!trace.at_batch) LEEWAY_RETURN_IF_ERROR(FillRun(trace));
   const Chain& chain = trace.chains[0];
-  LEEWAY_ASSIGN_OR_RETURN(auto alone, run.model->Costs(run.graph_id, request.dims));
+  LEEWAY_ASSIGN_OR_RETURN(auto alone, run.model->Served(run.graph_id, request.dims));
   const Nanos d0 = ChainSum(trace, *alone);
   Nanos planned = d0;
   if (run.graph_id == run.model->generic()) {
     LEEWAY_ASSIGN_OR_RETURN(const auto nearest, run.model->Nearest(request.dims));
     if (nearest) {
-      LEEWAY_ASSIGN_OR_RETURN(auto fused, run.model->Costs(*nearest, request.dims));
+      LEEWAY_ASSIGN_OR_RETURN(auto fused, run.model->Served(*nearest, request.dims));
       planned = fused->critical_path;
     }
   }
@@ -209,6 +220,7 @@ void Attributor::OnRequestEnded(const sched::Request& request, Outcome outcome,
   record.core_time = trace.core_time / members;
   if (trace.members_told < trace.core_time.count() % members) record.core_time += Nanos{1};
   ++trace.members_told;
+  record.displaced = trace.displaced;
   const Status status = Explain(trace, request, record);
   if (!status.ok() && status_.ok()) status_ = status;
   if (!status.ok() || record.parts.total() != record.latency) ++missing_;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "exec/simulated_world.h"
@@ -32,6 +33,8 @@ struct RequestRecord {
   Nanos queue_wait{0};  // until the run's first step began
   Nanos core_time{0};   // the request's equal share of its run's
   Attribution parts;    // sums to latency
+  // Of the run, by node: steps outside the placement's cores; empty if there were none.
+  std::span<const std::uint32_t> displaced;
 };
 
 class Attributor final : public sched::Observer, public StepListener {
@@ -86,6 +89,7 @@ class Attributor final : public sched::Observer, public StepListener {
     // How often a node is on the chain, by depth × node × class of the core: a call's counts join
     // its caller's only if the call itself is on the chain.
     std::vector<std::uint64_t> counts;
+    std::vector<std::uint32_t> displaced;  // by node; empty until one is
     std::optional<Instant> first_start;
     Nanos core_time{0};
     std::uint32_t members_told = 0;

@@ -67,10 +67,11 @@ void AddTo(telemetry::Counters& sum, const telemetry::Counters& part) {
 
 }  // namespace
 
-Ledger::Ledger(const SimConfig& config, sched::Model& model)
-    : serving_(config.serving),
+Ledger::Ledger(const SimConfig& config, const sched::Model& model)
+    : config_(config),
+      serving_(config.serving),
       on_ok_(config.on_ok),
-      meter_(model),
+      census_(config.census),
       record_(std::make_shared<SimRecord>()),
       waits_(config.streams.size()),
       in_service_(config.streams.size()) {
@@ -89,12 +90,20 @@ Ledger::Ledger(const SimConfig& config, sched::Model& model)
   }
 }
 
+void Ledger::Serve(std::shared_ptr<sched::Model> model) {
+  const auto number = static_cast<std::uint32_t>(plans_.size());
+  plans_[model.get()] = number;
+  model_ = std::move(model);
+  meter_.emplace(*model_);
+}
+
 Status Ledger::Submitted(const SimArrival& arrival) {
   ++submitted_;
   Counts& counts = stream(arrival.stream).counts;
   ++counts.submitted;
   ++counts.in_flight;
-  LEEWAY_ASSIGN_OR_RETURN(const RequestWork work, meter_.Of(arrival.dims));
+  if (!attributed()) return Status();
+  LEEWAY_ASSIGN_OR_RETURN(const RequestWork work, meter_->Of(arrival.dims));
   record_->summary.work += work.at_bucket;
   useful_ += work.at_dims;
   for (std::size_t d = 0; d < arrival.dims.size(); ++d) {
@@ -112,12 +121,26 @@ void Ledger::Ok(const RequestRecord& request) {
   if (serving_.slo == Nanos{0} || request.latency <= serving_.slo) ++summary.counts.within_slo;
   summary.core_time += request.core_time;
   last_end_ = std::max(last_end_, request.ended);
+  if (on_ok_) on_ok_(request);
+  if (!attributed()) return;
+  Count(request);
   record_->all.Record(request.latency, request.parts);
   record_->by_stream[s].Record(request.latency, request.parts);
   all_waits_.Record(request.queue_wait.count());
   waits_[s].Record(request.queue_wait.count());
   in_service_[s] += request.latency - request.queue_wait;
-  if (on_ok_) on_ok_(request);
+}
+
+void Ledger::Count(const RequestRecord& request) {
+  // Once a run: with the first of its members that is told of.
+  const sched::Run& run = *request.run;
+  const auto first =
+      std::find_if(run.members.begin(), run.members.end(), [](const sched::Request& member) {
+        return member.state == sched::Request::State::kLive;
+      });
+  if (request.request != &*first) return;
+  const Status status = census_.Add(run, plans_[first->model.get()], request.displaced);
+  if (status_.ok()) status_ = status;
 }
 
 void Ledger::Other(const sched::Request& request, Outcome outcome) {
@@ -253,6 +276,9 @@ Result<std::shared_ptr<SimRecord>> Ledger::Finish(const SimConfig& config,
   LEEWAY_RETURN_IF_ERROR(FinishStreams(scheduler));
   FinishCores(*config.device, world);
   FinishTotals(*config.device, world);
+  LEEWAY_RETURN_IF_ERROR(status_);
+  if (!attributed()) return record_;
+  record_->executed = census_.Steps();
   LEEWAY_RETURN_IF_ERROR(TakeSnapshot(config, scheduler, world, attribution_missing));
   return record_;
 }

@@ -7,10 +7,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "exec/attributor.h"
+#include "exec/run_census.h"
 #include "exec/sim_record.h"
+#include "exec/sim_config.h"
 #include "exec/simulated_world.h"
 #include "exec/work_meter.h"
 #include "leeway/simulate.h"
@@ -21,12 +25,12 @@
 
 namespace leeway::exec {
 
-struct SimArrival;
-struct SimConfig;
-
 class Ledger {
  public:
-  Ledger(const SimConfig& config, sched::Model& model);
+  Ledger(const SimConfig& config, const sched::Model& model);
+
+  // From now on arrivals are met by `model`, the next of the plans.
+  void Serve(std::shared_ptr<sched::Model> model);
 
   // Counts an arrival and its work before it is submitted. The cost model's errors.
   Status Submitted(const SimArrival& arrival);
@@ -42,6 +46,7 @@ class Ledger {
                                             std::uint64_t attribution_missing);
 
  private:
+  void Count(const RequestRecord& request);
   StreamSummary& stream(std::uint32_t index) { return record_->summary.streams[index]; }
   Status FinishStreams(const sched::Scheduler& scheduler);
   void FinishCores(const device::Spec& device, const SimulatedWorld& world);
@@ -49,9 +54,17 @@ class Ledger {
   Status TakeSnapshot(const SimConfig& config, const sched::Scheduler& scheduler,
                       const SimulatedWorld& world, std::uint64_t attribution_missing);
 
+  bool attributed() const { return config_.detail == SimConfig::Detail::kAttributed; }
+
+  const SimConfig& config_;
   const ServingOptions& serving_;
   Attributor::OnOk on_ok_;
-  WorkMeter meter_;
+  std::optional<WorkMeter> meter_;
+  RunCensus census_;
+  Status status_;
+  // What serves, and the number of every model that has; those freed are not looked up any more.
+  std::shared_ptr<sched::Model> model_;
+  absl::flat_hash_map<const sched::Model*, std::uint32_t> plans_;
   std::shared_ptr<SimRecord> record_;
   std::uint64_t submitted_ = 0;
   Nanos useful_{0};

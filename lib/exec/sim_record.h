@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "leeway/sim_result.h"
+#include "telemetry/executed_steps.h"
 #include "telemetry/exponential_histogram.h"
 #include "telemetry/tail_profile.h"
 
@@ -16,6 +17,7 @@ struct SimRecord {
   SimSummary summary;
   telemetry::TailProfile all;
   std::vector<telemetry::TailProfile> by_stream;
+  std::vector<telemetry::ExecutedSteps> executed;  // where they were asked for
   std::string telemetry;         // a serialized leeway.telemetry snapshot
   std::string telemetry_digest;  // its SHA-256 in hexadecimal
 };

@@ -63,14 +63,42 @@ sched::SchedulerOptions PolicyOptions(const ServingOptions& serving) {
   return options;
 }
 
-Status CheckFit(const SimConfig& config) {
+Status CheckFit(const SimConfig& config, const plan::Body& plan) {
   const int runs = config.serving.max_concurrent_runs > 0
                        ? config.serving.max_concurrent_runs
                        : static_cast<int>(config.device->core_count());
-  for (const Finding& finding : device::CheckFit(*config.plan, *config.device, runs)) {
+  for (const Finding& finding : device::CheckFit(plan, *config.device, runs)) {
     if (finding.severity != Severity::kError) continue;
     return base::FailedPrecondition(absl::StrCat(finding.path, ": ", finding.message));
   }
+  return Status();
+}
+
+Status CheckSwaps(const SimConfig& config) {
+  auto same = [](const plan::Dim& a, const plan::Dim& b) {
+    return a.name == b.name && a.min == b.min && a.max == b.max && a.batch_rule == b.batch_rule;
+  };
+  Instant last;
+  for (const PlanSwap& swap : config.swaps) {
+    if (swap.at < last) return base::InvalidArgument("plan swaps are not in order of time");
+    last = swap.at;
+    if (!std::equal(swap.plan->dims.begin(), swap.plan->dims.end(), config.plan->dims.begin(),
+                    config.plan->dims.end(), same)) {
+      return base::InvalidArgument(
+          absl::StrCat("the plan swapped in at ", swap.at.count(), " ns has other dims"));
+    }
+    LEEWAY_RETURN_IF_ERROR(CheckFit(config, *swap.plan));
+  }
+  return Status();
+}
+
+Status AddModel(const SimConfig& config, const std::shared_ptr<const plan::Body>& plan,
+                sched::DomainTable& domains, std::vector<std::shared_ptr<sched::Model>>& models) {
+  LEEWAY_ASSIGN_OR_RETURN(
+      std::shared_ptr<sched::Model> model,
+      sched::Model::Create(plan, config.device, config.entry, config.serving.phi, domains));
+  if (config.reality) model->ServeOn(config.reality);
+  models.push_back(std::move(model));
   return Status();
 }
 
@@ -79,7 +107,7 @@ constexpr Instant kNever = Instant::Max();
 constexpr Instant kEndOfTime{Nanos{std::int64_t{1} << 53}};
 
 sched::StreamSpec SpecOf(const SimStream& stream, const ServingOptions& serving,
-                         sched::Model& model) {
+                         std::shared_ptr<sched::Model> model) {
   sched::StreamSpec spec;
   spec.name = stream.name;
   spec.priority = stream.priority;
@@ -88,33 +116,82 @@ sched::StreamSpec SpecOf(const SimStream& stream, const ServingOptions& serving,
   spec.timeout_action = serving.queue.timeout_action == TimeoutAction::kDelay
                             ? sched::TimeoutAction::kDelay
                             : sched::TimeoutAction::kReject;
-  spec.model = &model;
+  spec.model = std::move(model);
   return spec;
 }
+
+// Tells of ends and nothing else.
+class Ends final : public sched::Observer {
+ public:
+  Ends(Attributor::OnOk on_ok, Attributor::OnOther on_other)
+      : on_ok_(std::move(on_ok)), on_other_(std::move(on_other)) {}
+
+  void Attach(const sched::Env& env) { env_ = &env; }
+
+  void OnRequestEnded(const sched::Request& request, Outcome outcome,
+                      const sched::Run* run) override {
+    if (outcome != Outcome::kOk) return on_other_(request, outcome);
+    RequestRecord record;
+    record.request = &request;
+    record.run = run;
+    record.ended = env_->Now();
+    record.latency = record.ended - request.admitted;
+    on_ok_(record);
+  }
+
+ private:
+  Attributor::OnOk on_ok_;
+  Attributor::OnOther on_other_;
+  const sched::Env* env_ = nullptr;
+};
 
 // One simulation: the policy, the world it runs in, and who watches them.
 class Simulation {
  public:
-  Simulation(const SimConfig& config, const sched::DomainTable& domains, sched::Model& model)
+  // `models` are the plan's and those of the swaps.
+  Simulation(const SimConfig& config, const sched::DomainTable& domains,
+             std::vector<std::shared_ptr<sched::Model>> models)
       : config_(config),
-        ledger_(config, model),
-        attributor_(
-            *config.device, domains, [this](const RequestRecord& request) { ledger_.Ok(request); },
-            [this](const sched::Request& request, Outcome outcome) {
-              ledger_.Other(request, outcome);
-            }),
-        world_(*config.device, &attributor_),
-        scheduler_(world_, *config.device, domains, PolicyOptions(config.serving), &attributor_) {
+        models_(std::move(models)),
+        ledger_(config, *models_.front()),
+        ends_([this](const RequestRecord& request) { ledger_.Ok(request); }, Other()),
+        attributor_(config.detail == SimConfig::Detail::kAttributed
+                        ? std::make_unique<Attributor>(
+                              *config.device, domains,
+                              [this](const RequestRecord& request) { ledger_.Ok(request); },
+                              Other())
+                        : nullptr),
+        world_(*config.device, attributor_.get()),
+        scheduler_(world_, *config.device, domains, PolicyOptions(config.serving), observer()) {
     world_.Attach(scheduler_);
-    attributor_.Attach(world_);
+    ends_.Attach(world_);
+    if (attributor_) attributor_->Attach(world_);
   }
 
-  Status Run(sched::Model& model, const NextArrival& next);
+  Status Run(const NextArrival& next);
   Result<std::shared_ptr<SimRecord>> Finish() {
-    return ledger_.Finish(config_, scheduler_, world_, attributor_.missing());
+    return ledger_.Finish(config_, scheduler_, world_, attributor_ ? attributor_->missing() : 0);
   }
 
  private:
+  Attributor::OnOther Other() {
+    return [this](const sched::Request& request, Outcome outcome) {
+      ledger_.Other(request, outcome);
+    };
+  }
+
+  sched::Observer* observer() {
+    if (attributor_) return attributor_.get();
+    return &ends_;
+  }
+
+  Status Open();
+  // When the next plan takes over; never after the last.
+  Instant next_swap() const {
+    return swapped_ < config_.swaps.size() ? config_.swaps[swapped_].at : kNever;
+  }
+  void SwapDue(Instant now);
+
   Status Submit(const SimArrival& arrival) {
     LEEWAY_RETURN_IF_ERROR(ledger_.Submitted(arrival));
     // A refusal has been counted; it is not an error of the simulation.
@@ -141,31 +218,53 @@ class Simulation {
   }
 
   const SimConfig& config_;
+  std::vector<std::shared_ptr<sched::Model>> models_;  // those still to come, null once they serve
+  std::size_t swapped_ = 0;
   Ledger ledger_;
-  Attributor attributor_;
+  Ends ends_;
+  std::unique_ptr<Attributor> attributor_;  // null where only latencies are asked for
   SimulatedWorld world_;
   sched::Scheduler scheduler_;
   using CancelAt = std::pair<Instant, sched::RequestId>;
   std::priority_queue<CancelAt, std::vector<CancelAt>, std::greater<>> cancels_;
 };
 
-Status Simulation::Run(sched::Model& model, const NextArrival& next) {
+Status Simulation::Open() {
   for (const SimStream& stream : config_.streams) {
-    LEEWAY_RETURN_IF_ERROR(scheduler_.OpenStream(SpecOf(stream, config_.serving, model)).status());
+    LEEWAY_RETURN_IF_ERROR(
+        scheduler_.OpenStream(SpecOf(stream, config_.serving, models_.front())).status());
   }
+  ledger_.Serve(std::move(models_.front()));
+  return Status();
+}
+
+void Simulation::SwapDue(Instant now) {
+  for (; next_swap() <= now; ++swapped_) {
+    std::shared_ptr<sched::Model> model = std::move(models_[swapped_ + 1]);
+    for (std::size_t s = 0; s < config_.streams.size(); ++s) {
+      scheduler_.Swap(sched::StreamId(s), model);
+    }
+    ledger_.Serve(std::move(model));
+  }
+}
+
+Status Simulation::Run(const NextArrival& next) {
+  LEEWAY_RETURN_IF_ERROR(Open());
   LEEWAY_ASSIGN_OR_RETURN(std::optional<SimArrival> arrival, next());
   if (!arrival) return base::InvalidArgument("the traffic holds no request");
   for (std::uint64_t instants = 1;; ++instants) {
     if (instants % kInstantsPerProgress == 0) LEEWAY_RETURN_IF_ERROR(Report());
     Instant at = std::min(world_.next_event(), arrival ? arrival->at : kNever);
     if (!cancels_.empty()) at = std::min(at, cancels_.top().first);
-    if (at == kNever) break;
+    if (at == kNever) break;  // plans that come after the last end serve nobody
     if (at > kEndOfTime) {
       return base::OutOfRange(
           absl::StrCat("virtual time passes 2^53 ns (104 days) after ", ledger_.submitted(),
                        " requests: the trace is too long or the device too slow for it"));
     }
+    at = std::min(at, next_swap());
     world_.AdvanceTo(at);
+    SwapDue(at);
     CancelDue(at);
     while (arrival && arrival->at <= at) {
       LEEWAY_RETURN_IF_ERROR(Submit(*arrival));
@@ -173,7 +272,7 @@ Status Simulation::Run(sched::Model& model, const NextArrival& next) {
     }
     world_.PumpWoken();
     LEEWAY_RETURN_IF_ERROR(scheduler_.status());
-    LEEWAY_RETURN_IF_ERROR(attributor_.status());
+    if (attributor_) LEEWAY_RETURN_IF_ERROR(attributor_->status());
   }
   if (scheduler_.idle()) return Status();
   return Status(StatusCode::kInternal, "the simulation stalled with requests in flight");
@@ -183,13 +282,16 @@ Status Simulation::Run(sched::Model& model, const NextArrival& next) {
 
 Result<std::shared_ptr<SimRecord>> RunSimulation(const SimConfig& config, const NextArrival& next) {
   LEEWAY_RETURN_IF_ERROR(CheckServing(config.serving));
-  LEEWAY_RETURN_IF_ERROR(CheckFit(config));
+  LEEWAY_RETURN_IF_ERROR(CheckSwaps(config));
+  LEEWAY_RETURN_IF_ERROR(CheckFit(config, *config.plan));
   sched::DomainTable domains;
-  LEEWAY_ASSIGN_OR_RETURN(
-      std::unique_ptr<sched::Model> model,
-      sched::Model::Create(config.plan, config.device, config.entry, config.serving.phi, domains));
-  Simulation simulation(config, domains, *model);
-  LEEWAY_RETURN_IF_ERROR(simulation.Run(*model, next));
+  std::vector<std::shared_ptr<sched::Model>> models;
+  LEEWAY_RETURN_IF_ERROR(AddModel(config, config.plan, domains, models));
+  for (const PlanSwap& swap : config.swaps) {
+    LEEWAY_RETURN_IF_ERROR(AddModel(config, swap.plan, domains, models));
+  }
+  Simulation simulation(config, domains, std::move(models));
+  LEEWAY_RETURN_IF_ERROR(simulation.Run(next));
   return simulation.Finish();
 }
 

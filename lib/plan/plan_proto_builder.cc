@@ -46,7 +46,7 @@ pb::Range& AddRange(pb::Variant& variant, const Size& dim, std::int64_t min, std
 
 TensorRef::TensorRef(const OpRef& op) : draft_(op.draft_), index_(op.output_) {}
 
-OpRef OpRef::As(DType dtype, std::vector<Size> shape) const {
+OpRef OpRef::As(DType dtype, const std::vector<Size>& shape) const {
   pb::Tensor& tensor = draft_->tensor(output_);
   tensor.set_dtype(static_cast<pb::DType>(dtype));
   tensor.clear_shape();
@@ -69,7 +69,7 @@ OpRef OpRef::After(std::initializer_list<OpRef> ops) const {
   return *this;
 }
 
-TensorRef OpRef::Output(std::string_view name, DType dtype, std::vector<Size> shape) const {
+TensorRef OpRef::Output(std::string_view name, DType dtype, const std::vector<Size>& shape) const {
   draft_->op(*this).add_outputs(std::string(name));
   return TensorRef(draft_, draft_->AddTensor(name, pb::Tensor::ACTIVATION, dtype, shape));
 }
@@ -199,15 +199,15 @@ GroupRef GroupRef::Annotate(std::string_view key, std::string_view value) const 
   return *this;
 }
 
-TensorRef EntryRef::Input(std::string_view name, DType dtype, std::vector<Size> shape) const {
+TensorRef EntryRef::Input(std::string_view name, DType dtype, const std::vector<Size>& shape) const {
   return TensorRef(draft_, draft_->AddTensor(name, pb::Tensor::INPUT, dtype, shape));
 }
 
-TensorRef EntryRef::Weight(std::string_view name, DType dtype, std::vector<Size> shape) const {
+TensorRef EntryRef::Weight(std::string_view name, DType dtype, const std::vector<Size>& shape) const {
   return TensorRef(draft_, draft_->AddTensor(name, pb::Tensor::WEIGHT, dtype, shape));
 }
 
-TensorRef EntryRef::State(std::string_view name, DType dtype, std::vector<Size> shape) const {
+TensorRef EntryRef::State(std::string_view name, DType dtype, const std::vector<Size>& shape) const {
   return TensorRef(draft_, draft_->AddTensor(name, pb::Tensor::STATE, dtype, shape));
 }
 

@@ -17,14 +17,19 @@ DimValues EqualDims(const Model& model, const DimValues& dims) {
   return equal;
 }
 
+// Whether a batch of a variant, or of none yet, may grow to `dims`.
+bool MayGrow(const Model& model, GraphId graph, const DimValues& dims) {
+  return graph.valid() ? model.Covers(graph, dims) : model.AnyCovers(dims);
+}
+
 }  // namespace
 
 Batcher::Batcher(const BatchPolicy& policy, const std::vector<StreamSpec>& streams)
     : policy_(policy), streams_(streams) {}
 
 std::uint32_t Batcher::QueueOf(const Request& request) {
-  const Model& model = *streams_[request.stream.value()].model;
-  Binding binding(request.stream, request.graph, EqualDims(model, request.dims));
+  const Model& model = *request.model;
+  Binding binding(request.stream, request.version, request.graph, EqualDims(model, request.dims));
   if (const auto it = index_.find(binding); it != index_.end()) return it->second;
   // Emptied sub-queues are used again: bindings come and go with the values of EQUAL dims.
   if (free_.empty()) {
@@ -107,16 +112,10 @@ std::size_t Batcher::BatchLimit(const SubQueue& queue) const {
   return preferred;
 }
 
-bool Batcher::MayGrow(const SubQueue& queue, const DimValues& dims) const {
-  const Model& model = *streams_[std::get<StreamId>(queue.binding).value()].model;
-  const GraphId graph = std::get<GraphId>(queue.binding);
-  return graph.valid() ? model.Covers(graph, dims) : model.AnyCovers(dims);
-}
-
 Batch Batcher::Form(SubQueue& queue, std::size_t limit) {
   Batch batch;
   batch.graph = std::get<GraphId>(queue.binding);
-  Model& model = *streams_[std::get<StreamId>(queue.binding).value()].model;
+  const std::shared_ptr<Model> model = queue.oldest().model;
   while (batch.members.size() < limit) {
     std::deque<Request>& from = queue.fresh.empty() ? queue.delayed : queue.fresh;
     if (from.empty()) break;
@@ -125,8 +124,8 @@ Batch Batcher::Form(SubQueue& queue, std::size_t limit) {
     } else {
       DimValues joined = batch.dims;
       // Of rule EQUAL a sub-queue holds one value, so that its members always join.
-      LEEWAY_CHECK(model.Join(joined, from.front().dims));
-      if (!MayGrow(queue, joined)) break;
+      LEEWAY_CHECK(model->Join(joined, from.front().dims));
+      if (!MayGrow(*model, batch.graph, joined)) break;
       batch.dims = std::move(joined);
     }
     batch.members.push_back(std::move(from.front()));
@@ -135,9 +134,9 @@ Batch Batcher::Form(SubQueue& queue, std::size_t limit) {
   for (const Request& member : batch.members) Forget(member);
   if (batch.graph.valid()) return batch;
   // First come, first served: bound now, to what covers the members together.
-  Result<std::optional<GraphId>> bound = model.Bind(batch.dims);
+  Result<std::optional<GraphId>> bound = model->Bind(batch.dims);
   if (bound.ok()) {
-    batch.graph = bound->value_or(model.generic());
+    batch.graph = bound->value_or(model->generic());
   } else {
     batch.status = bound.status();
   }

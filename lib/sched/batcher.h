@@ -65,8 +65,8 @@ class Batcher {
   std::size_t waiting() const { return where_.size(); }
 
  private:
-  // EQUAL dims are part of a binding.
-  using Binding = std::tuple<StreamId, GraphId, DimValues>;
+  // The stream, which of its plans, the variant; EQUAL dims are part of a binding.
+  using Binding = std::tuple<StreamId, std::uint32_t, GraphId, DimValues>;
   struct SubQueue {
     Binding binding;
     std::deque<Request> fresh, delayed;
@@ -96,8 +96,6 @@ class Batcher {
   std::optional<Request> TakeOut(RequestId id);
   std::size_t BatchLimit(const SubQueue& queue) const;
   Batch Form(SubQueue& queue, std::size_t limit);
-  // Whether the batch may grow to `dims`.
-  bool MayGrow(const SubQueue& queue, const DimValues& dims) const;
   std::vector<Request> Expire(Instant now);
   void Forget(const Request& request);
 

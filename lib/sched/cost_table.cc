@@ -199,4 +199,24 @@ Status Stretch(CostTable& table, Nanos floor, const RunGraph& graph, const devic
   return Summarise(table, graph, device);
 }
 
+Status MakeReal(CostTable& table, const device::Reality& reality,
+                std::span<const std::uint64_t> op_keys, const RunGraph& graph,
+                const device::Spec& device) {
+  for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
+    if (graph.nodes()[n].call) continue;
+    // By the shape, whatever class of core it runs on.
+    const std::uint32_t size =
+        device::SizeQuarter(table.cost(NodeId(n), table.first_class[n]));
+    const std::int64_t factor = reality.Factor(op_keys[n], size);
+    for (std::size_t c = 0; c < table.classes; ++c) {
+      Nanos& alone = table.alone[n * table.classes + c];
+      if (alone == Nanos{0}) continue;
+      StepCost& cost = table.costs[n * table.classes + c];
+      cost = device::Scaled(cost, factor);
+      alone = cost.Alone(device.dram_rate());
+    }
+  }
+  return Summarise(table, graph, device);
+}
+
 }  // namespace leeway::sched

@@ -12,6 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "device/reality.h"
 #include "device/spec.h"
 #include "device/step_cost.h"
 #include "leeway/status.h"
@@ -58,6 +59,12 @@ Result<CostTable> MakeCostTable(const plan::Body& plan, const device::Spec& devi
 
 // Lengthens every step so that core_time is at least `floor`. Errors as MakeCostTable.
 Status Stretch(CostTable& table, Nanos floor, const RunGraph& graph, const device::Spec& device);
+
+// Replaces modelled costs by those of the device as it is; `op_keys` by node. What is predicted
+// stays. Errors as MakeCostTable.
+Status MakeReal(CostTable& table, const device::Reality& reality,
+                std::span<const std::uint64_t> op_keys, const RunGraph& graph,
+                const device::Spec& device);
 
 // Tables of one graph by dims. Bounded: when full it starts again, which changes no result.
 class CostCache {

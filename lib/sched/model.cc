@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/math.h"
 #include "base/status_macros.h"
+#include "plan/op_key.h"
 
 namespace leeway::sched {
 namespace {
@@ -228,6 +229,37 @@ Result<std::shared_ptr<const CostTable>> Model::Costs(GraphId graph, const DimVa
                          : MakeCostTable(*plan_, *device_, domains_, graphs_[graph.value()], dims);
   if (!table.ok()) return table.status();
   return caches_[graph.value()].Add(std::move(*table));
+}
+
+void Model::ServeOn(std::shared_ptr<const device::Reality> reality) {
+  reality_ = std::move(reality);
+  served_.assign(graphs_.size(), CostCache());
+}
+
+Result<std::shared_ptr<const CostTable>> Model::Served(GraphId graph, const DimValues& dims) {
+  if (!reality_) return Costs(graph, dims);
+  if (auto found = served_[graph.value()].Find(dims)) return found;
+  LEEWAY_ASSIGN_OR_RETURN(const auto modelled, Costs(graph, dims));
+  CostTable table = *modelled;
+  LEEWAY_RETURN_IF_ERROR(MakeReal(table, *reality_, OpKeys(graph), this->graph(graph), *device_));
+  return served_[graph.value()].Add(std::move(table));
+}
+
+const std::vector<std::uint64_t>& Model::OpKeys(GraphId id) {
+  op_keys_.resize(graphs_.size());
+  std::vector<std::uint64_t>& keys = op_keys_[id.value()];
+  if (!keys.empty()) return keys;
+  for (const Node& node : graph(id).nodes()) {
+    if (node.call != nullptr) {
+      keys.push_back(0);
+    } else if (node.group != nullptr) {
+      keys.push_back(plan::OpKey(*plan_, *node.entry, node.group->ops));
+    } else {
+      const auto op = static_cast<plan::Index>(node.op - node.entry->operators.data());
+      keys.push_back(plan::OpKey(*plan_, *node.entry, std::span(&op, 1)));
+    }
+  }
+  return keys;
 }
 
 }  // namespace leeway::sched

@@ -34,6 +34,9 @@ class Model {
                                                std::string_view entry, double phi,
                                                DomainTable& domains);
 
+  // From now on runs are served by the device as it is; predictions stay the model's.
+  void ServeOn(std::shared_ptr<const device::Reality> reality);
+
   const plan::Body& plan() const { return *plan_; }
   const plan::Entry& entry() const { return *entry_; }
   const device::Spec& device() const { return *device_; }
@@ -63,6 +66,11 @@ class Model {
 
   // Costs at exactly these dims. Tables stay alive as long as somebody holds them.
   Result<std::shared_ptr<const CostTable>> Costs(GraphId graph, const DimValues& dims);
+  // What runs take on the device that serves them; Costs() unless it differs from the modelled one.
+  Result<std::shared_ptr<const CostTable>> Served(GraphId graph, const DimValues& dims);
+
+  // Structural hashes of the graph's nodes (plan/op_key.h); 0 for calls.
+  const std::vector<std::uint64_t>& OpKeys(GraphId graph);
 
  private:
   Model(std::shared_ptr<const plan::Body> plan, std::shared_ptr<const device::Spec> device,
@@ -79,6 +87,9 @@ class Model {
   DomainTable& domains_;
   std::vector<RunGraph> graphs_;
   std::vector<CostCache> caches_;
+  std::shared_ptr<const device::Reality> reality_;
+  std::vector<CostCache> served_;
+  std::vector<std::vector<std::uint64_t>> op_keys_;  // by graph; empty until asked for
   std::vector<GraphId> by_name_;
 };
 

@@ -4,6 +4,7 @@
 #define LEEWAY_SCHED_REQUEST_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "leeway/time.h"
@@ -24,6 +25,9 @@ struct Request {
   Instant admitted;
   // Urgency, fixed at admission: smaller first.
   std::uint64_t slot = 0;
+  // The plan it is bound to, whatever the stream serves later. Versions tell a stream's plans apart.
+  std::shared_ptr<Model> model;
+  std::uint32_t version = 0;
   DimValues dims;                    // Model::Alone of what was submitted
   GraphId graph;                     // bound on arrival; none while formation is first-come
   Instant expires = Instant::Max();  // until batched
@@ -42,8 +46,9 @@ struct StreamSpec {
   // How long a request may wait unbatched; 0: for ever.
   Nanos timeout{0};
   TimeoutAction timeout_action = TimeoutAction::kReject;
-  // Not owned; outlives the scheduler.
-  Model* model = nullptr;
+  // What new requests bind to. Freed with the last request bound to it once Swap() has replaced it.
+  std::shared_ptr<Model> model;
+  std::uint32_t version = 0;
 };
 
 }  // namespace leeway::sched

@@ -47,6 +47,12 @@ Result<StreamId> Scheduler::OpenStream(StreamSpec spec) {
   return StreamId(streams_.size() - 1);
 }
 
+void Scheduler::Swap(StreamId stream, std::shared_ptr<Model> model) {
+  LEEWAY_CHECK(model != nullptr && known_domains_ == domains_.size());
+  streams_[stream.value()].model = std::move(model);
+  ++streams_[stream.value()].version;
+}
+
 std::uint64_t Scheduler::SlotOf(Instant now, Priority priority) {
   const std::uint64_t slot =
       static_cast<std::uint64_t>(now.count() / options_.ageing_interval.count()) +
@@ -65,6 +71,8 @@ Result<RequestId> Scheduler::Submit(StreamId stream, std::span<const std::int64_
   request.stream = stream;
   request.admitted = now;
   request.slot = SlotOf(now, spec.priority);
+  request.model = spec.model;
+  request.version = spec.version;
   request.dims = spec.model->Alone(dims);
   request.user = user;
   ++counters.submitted;
@@ -186,8 +194,8 @@ void Scheduler::FailBatch(const Batch& batch, const Status& status) {
 }
 
 void Scheduler::StartRun(Batch batch) {
-  Model& model = *streams_[batch.members.front().stream.value()].model;
-  auto costs = model.Costs(batch.graph, model.Padded(batch.graph, batch.dims));
+  Model& model = *batch.members.front().model;
+  auto costs = model.Served(batch.graph, model.Padded(batch.graph, batch.dims));
   if (!costs.ok()) return FailBatch(batch, costs.status());
   const RunId id = runs_.Start(model.graph(batch.graph));
   Run& run = runs_[id];

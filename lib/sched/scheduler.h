@@ -6,7 +6,7 @@
 //
 // Threading: Complete() may be called from any thread. Everything else is for one thread at a time;
 //            Pump is not re-entrant.
-// Lifetime:  env, device and the streams' models outlive the scheduler.
+// Lifetime:  env, device and domains outlive the scheduler; models are kept while they are needed.
 
 #ifndef LEEWAY_SCHED_SCHEDULER_H_
 #define LEEWAY_SCHED_SCHEDULER_H_
@@ -61,6 +61,11 @@ class Scheduler {
 
   // kInvalidArgument without a model.
   Result<StreamId> OpenStream(StreamSpec spec);
+
+  // From now on requests of the stream bind to `model`; those bound before finish on what they have,
+  // and batches never mix the two. Neither compiles nor allocates on the request path. Requires
+  // dims of the same number and batch rules, and domains that were known when a stream was opened.
+  void Swap(StreamId stream, std::shared_ptr<Model> model);
 
   // Submits a request of these dims (by the plan's dim index; within its domain). `timeout` bounds
   // its wait until it is batched and overrides the stream's if positive. Every submit is counted

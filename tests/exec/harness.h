@@ -88,7 +88,7 @@ class Harness {
     spec.max_queue_size = max_queue_size;
     spec.timeout = timeout;
     spec.timeout_action = action;
-    spec.model = model_.get();
+    spec.model = model_;
     return scheduler.OpenStream(std::move(spec)).value();
   }
 
@@ -125,7 +125,7 @@ class Harness {
  private:
   std::shared_ptr<const device::Spec> device_;
   sched::DomainTable domains_;
-  std::unique_ptr<sched::Model> model_;
+  std::shared_ptr<sched::Model> model_;
   exec::Attributor attributor_;
 
  public:

@@ -12,7 +12,7 @@ using leeway::testing::TaskGraph;
 // A model with buckets 16 and 48 of seq, for batches of up to 4 and 8.
 struct Fixture {
   DomainTable domains;
-  std::unique_ptr<Model> model;
+  std::shared_ptr<Model> model;
   std::vector<StreamSpec> streams;
   RequestId next = 0;
 
@@ -26,7 +26,7 @@ struct Fixture {
       StreamSpec spec;
       spec.name = "s" + std::to_string(s);
       spec.priority = Priority(s + 1);
-      spec.model = model.get();
+      spec.model = model;
       streams.push_back(spec);
     }
   }
@@ -37,6 +37,7 @@ struct Fixture {
     request.stream = StreamId(stream);
     request.admitted = Instant(Nanos{at});
     request.slot = slot;
+    request.model = model;
     request.dims = {seq, 1};
     request.graph = model->Bind(request.dims).value().value_or(model->generic());
     return request;
