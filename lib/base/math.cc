@@ -1,5 +1,6 @@
 #include "base/math.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -177,5 +178,14 @@ Int64 MulDiv(Int64 a, Int64 b, Int64 c, Int64 round_up) {
 
 Int64 MulDivCeil(Int64 a, Int64 b, Int64 c) { return MulDiv(a, b, c, c - 1); }
 Int64 MulDivFloor(Int64 a, Int64 b, Int64 c) { return MulDiv(a, b, c, 0); }
+
+std::uint64_t NearestRank(double q, std::uint64_t count) {
+  if (!(q > 0)) return 1;
+  if (q >= 1) return count;
+  const double exact = q * static_cast<double>(count);
+  const auto whole = static_cast<std::uint64_t>(exact);
+  const bool above = exact - static_cast<double>(whole) > exact * 0x1p-50;
+  return std::clamp<std::uint64_t>(whole + (above ? 1 : 0), 1, count);
+}
 
 }  // namespace leeway::base

@@ -37,6 +37,11 @@ constexpr std::int64_t CeilDiv(std::int64_t a, std::int64_t b) { return a / b + 
 std::int64_t MulDivCeil(std::int64_t a, std::int64_t b, std::int64_t c);
 std::int64_t MulDivFloor(std::int64_t a, std::int64_t b, std::int64_t c);
 
+// Returns the rank of the q-quantile among `count` values: ⌈q·count⌉, within [1, count]. A product
+// that misses an integer by rounding alone counts as that integer: 0.07 of 100 values are 7, not 8.
+// Requires count >= 1.
+std::uint64_t NearestRank(double q, std::uint64_t count);
+
 }  // namespace leeway::base
 
 #endif  // LEEWAY_BASE_MATH_H_

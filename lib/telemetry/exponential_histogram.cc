@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/math.h"
 #include "telemetry/bucket_thresholds.h"
 
 namespace leeway::telemetry {
@@ -64,17 +65,6 @@ std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b) {
 std::int64_t SaturatingProduct(std::int64_t value, std::uint64_t count) {
   std::int64_t product;
   return __builtin_mul_overflow(value, count, &product) ? kMaxValue : product;
-}
-
-// ⌈q·count⌉, at least 1. A product that misses an integer by rounding alone counts as that integer:
-// 0.07 of 100 values are 7, not 8.
-std::uint64_t RankOf(double q, std::uint64_t count) {
-  if (!(q > 0)) return 1;
-  if (q >= 1) return count;
-  const double exact = q * static_cast<double>(count);
-  const auto whole = static_cast<std::uint64_t>(exact);
-  const bool above = exact - static_cast<double>(whole) > exact * 0x1p-50;
-  return std::clamp<std::uint64_t>(whole + (above ? 1 : 0), 1, count);
 }
 
 }  // namespace
@@ -165,7 +155,7 @@ void ExponentialHistogram::Downscale(int scale) {
 
 std::int64_t ExponentialHistogram::Quantile(double q) const {
   if (count_ == 0) return 0;
-  const std::uint64_t rank = RankOf(q, count_);
+  const std::uint64_t rank = base::NearestRank(q, count_);
   std::uint64_t seen = zero_count_;
   if (seen >= rank) return 0;
   std::size_t i = 0;

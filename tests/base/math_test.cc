@@ -240,5 +240,14 @@ TEST_CASE("ceiling division rounds up, also next to the largest integer", "[base
   STATIC_REQUIRE(CeilDiv(kMax, 2) == kMax / 2 + 1);
 }
 
+TEST_CASE("a rank is rounded up, but not by a product's rounding error", "[base][unit]") {
+  CHECK(NearestRank(0.07, 100) == 7);  // 0.07 · 100 is 7.000000000000001
+  CHECK(NearestRank(0.071, 100) == 8);
+  CHECK(NearestRank(0.99, 1'000'000) == 990'000);
+  CHECK(NearestRank(0, 5) == 1);
+  CHECK(NearestRank(1, 5) == 5);
+  CHECK(NearestRank(0.5, 1) == 1);
+}
+
 }  // namespace
 }  // namespace leeway::base
