@@ -127,11 +127,14 @@ struct LoopSweepPoint {
   Nanos frozen_p99{0}, adapted_p99{0}, clairvoyant_p99{0};
 };
 
-// Batches of one bucket against batches in order of arrival, on the fixed sample at the load.
+// Batches of one bucket against batches in order of arrival, by the adapted plans on the fixed
+// sample.
 struct LoopFormation {
-  std::string name;  // "by bucket", "first come"
-  Nanos p50{0}, p99{0};
-  double padding_share = 0;  // of executed core time: what mates and buckets pad
+  std::string name;      // "by bucket", "first come"
+  Nanos p50{0}, p99{0};  // at the load
+  // With all requests due at once, so that batches fill.
+  double throughput_rps = 0;
+  double padding_share = 0;  // of the latency spent executing: what batch mates and buckets pad
   std::uint64_t runs = 0;
 };
 
