@@ -25,7 +25,7 @@ std::shared_ptr<const device::Spec> Tpu() {
   return std::make_shared<const device::Spec>(device::ParseSpec(file->bytes, file->name).value());
 }
 
-// Eight buckets of a 7B prefill by a compiler that knows its octaves, as a retuning experiment asks
+// Eight buckets of a 7B prefill by a compiler that knows its mappings, as a retuning experiment asks
 // for hundreds of times: each iteration has edges that were never compiled before.
 void BM_Compile(benchmark::State& state) {
   Compiler compiler = Compiler::Create(Llama(), Tpu(), {}).value();
@@ -44,7 +44,7 @@ void BM_Compile(benchmark::State& state) {
 }
 BENCHMARK(BM_Compile)->Unit(benchmark::kMillisecond);
 
-// The same by a compiler that begins: every octave is fused for the first time.
+// The same by a compiler that begins: every mapping is made for the first time.
 void BM_CompileFirst(benchmark::State& state) {
   const auto model = Llama();
   const auto device = Tpu();

@@ -39,7 +39,7 @@ struct CompileOptions {
 // theirs. Each group has a kernel key, planned cores and, at sampled batches, a predicted profile.
 // Batches are as large as fits the DRAM with as many concurrent runs as the device has cores.
 //
-// How a bucket is mapped depends on the model, the device and the octave of its edge, never on the
+// How a bucket is mapped depends on the model, the device and the eighth of an octave that its edge lies in, never on the
 // other buckets. What the model itself states of a single operator, its work or its measured
 // profile, is kept.
 //

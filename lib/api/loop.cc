@@ -61,8 +61,8 @@ exec::SimConfig Simulator::ConfigOf(const retune::ReplayRequest& request) const 
     config.serving.batching.formation = BatchingOptions::Formation::kFirstCome;
   }
   const bool attributed = request.detail == retune::ReplayRequest::Detail::kAttributed;
-  config.detail = attributed ? exec::SimConfig::Detail::kAttributed
-                             : exec::SimConfig::Detail::kLatencies;
+  config.detail =
+      attributed ? exec::SimConfig::Detail::kAttributed : exec::SimConfig::Detail::kLatencies;
   config.census = request.census;
   return config;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/math.h"
 #include "base/status_macros.h"
 
 namespace leeway::compile {
@@ -62,11 +63,13 @@ Result<BucketDims> BucketDims::Create(const plan::Body& model, const std::string
   return dims;
 }
 
-std::int64_t BucketDims::Octave(std::int64_t length) const {
+std::int64_t BucketDims::MappingLength(std::int64_t length) const {
   const auto at_least = static_cast<std::uint64_t>(std::max<std::int64_t>(length, 1));
   constexpr std::uint64_t kLast = std::uint64_t{1} << 62;
   if (at_least > kLast) return domain().max;
-  return std::clamp(static_cast<std::int64_t>(std::bit_ceil(at_least)), domain().min, domain().max);
+  const auto octave = static_cast<std::int64_t>(std::bit_ceil(at_least));
+  const std::int64_t step = std::max<std::int64_t>(1, octave / 16);
+  return std::clamp(base::CeilDiv(length, step) * step, domain().min, domain().max);
 }
 
 std::int64_t BucketDims::BatchValue(plan::Index dim, std::int64_t batch) const {

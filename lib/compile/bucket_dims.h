@@ -27,8 +27,10 @@ class BucketDims {
   // The largest batch that any batch dim has room for; 1 without batch dims.
   std::int64_t max_batch() const { return max_batch_; }
 
-  // Returns the upper bound of the octave that `length` lies in, clamped to the domain.
-  std::int64_t Octave(std::int64_t length) const;
+  // Returns the length whose mapping a bucket of `length` gets: the upper bound of its eighth of an
+  // octave, clamped to the domain. A mapping chosen at the end of an octave is up to a fifth off at
+  // its beginning.
+  std::int64_t MappingLength(std::int64_t length) const;
   // Returns what a batch of `batch` runs at, padded: dims that are no batch dims at their end.
   std::vector<std::int64_t> At(std::int64_t length, std::int64_t batch) const;
   // Returns the envelope of a bucket for batches of up to `batch`.

@@ -74,7 +74,7 @@ struct Compiler::State {
 
   Status CheckOperators() const;
   Status CheckEdges(std::span<const std::int64_t> edges) const;
-  // Returns the mapping of the octave that `length` lies in.
+  // Returns the mapping of the eighth of an octave that `length` lies in.
   Result<const Mapping*> MappingFor(std::int64_t length);
   // Returns the groups of a bucket by graph, for batches of up to `batch`, as yet without a
   // profile.
@@ -97,7 +97,7 @@ struct Compiler::State {
   // The model with the variants of one bucket, to ask whether they fit.
   plan::Body fitted;
 
-  std::map<std::int64_t, Mapping> octaves;
+  std::map<std::int64_t, Mapping> mappings;
   absl::flat_hash_map<std::int64_t, Nanos> core_times;
   absl::flat_hash_map<std::int64_t, std::int64_t> batch_limits;  // by edge
 };
@@ -131,15 +131,15 @@ Status Compiler::State::CheckEdges(std::span<const std::int64_t> edges) const {
 }
 
 Result<const Mapping*> Compiler::State::MappingFor(std::int64_t length) {
-  const std::int64_t octave = dims.Octave(length);
-  if (const auto known = octaves.find(octave); known != octaves.end()) return &known->second;
-  const std::vector<std::int64_t> alone = dims.At(octave, 1);
+  const std::int64_t at = dims.MappingLength(length);
+  if (const auto known = mappings.find(at); known != mappings.end()) return &known->second;
+  const std::vector<std::int64_t> alone = dims.At(at, 1);
   // What is fused needs no more DRAM than what is not: this batch fits in either case. That not
   // even a batch of one would fit unfused says nothing yet.
   LEEWAY_ASSIGN_OR_RETURN(const Mapping unfused, MapUnfused(graphs, pricer, alone));
-  const std::int64_t batch = BatchLimit(unfused, octave).value_or(1);
-  LEEWAY_ASSIGN_OR_RETURN(Mapping mapping, MapFused(graphs, pricer, alone, dims.At(octave, batch)));
-  return &octaves.emplace(octave, std::move(mapping)).first->second;
+  const std::int64_t batch = BatchLimit(unfused, at).value_or(1);
+  LEEWAY_ASSIGN_OR_RETURN(Mapping mapping, MapFused(graphs, pricer, alone, dims.At(at, batch)));
+  return &mappings.emplace(at, std::move(mapping)).first->second;
 }
 
 Variants Compiler::State::Bucket(const Mapping& mapping, std::int64_t edge,

@@ -4,8 +4,9 @@
 // group over the cores, places by bottom level, and makes one variant per bucket of one dim. Which
 // buckets to make is the caller's: bucketing is a matter of traffic, not of graphs.
 //
-// Fusion and shards depend on the octave of the bucket alone, never on the other buckets, so that
-// what a length costs under the best mapping is one function of the length: the work curve.
+// Fusion and shards depend on the eighth of an octave that the bucket lies in, never on the other
+// buckets, so that what a length costs under the best mapping is one function of the length: the
+// work curve.
 //
 // Threading: one thread at a time (costs are remembered).
 // Lifetime:  keeps model and device alive.

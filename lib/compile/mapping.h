@@ -1,5 +1,5 @@
 // How an entry and all it calls run: groups in shards on planned cores, for the lengths of one
-// octave.
+// mapping length.
 //
 // Threading: pure functions and values.
 

@@ -11,9 +11,9 @@ namespace {
 
 // What has been seen of a window by `until`.
 TrafficWindow SeenBy(Instant until, const ServedWindow& window) {
-  const auto end = std::lower_bound(
-      window.requests.begin(), window.requests.end(), until,
-      [](const LoopRequest& request, Instant time) { return request.at < time; });
+  const auto end =
+      std::lower_bound(window.requests.begin(), window.requests.end(), until,
+                       [](const LoopRequest& request, Instant time) { return request.at < time; });
   return LengthsOf(LoopRequests(window.requests.begin(), end));
 }
 

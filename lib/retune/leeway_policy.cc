@@ -148,8 +148,7 @@ bool LeewayPolicy::Calms(const Edges& edges, const Edges& frozen,
   return Moment(edges, lengths) <= (1 + kMomentSlack) * Moment(frozen, lengths);
 }
 
-ScoredPlan LeewayPolicy::BestOf(const PlanLibrary& library,
-                                const LengthHistogram& forecast) const {
+ScoredPlan LeewayPolicy::BestOf(const PlanLibrary& library, const LengthHistogram& forecast) const {
   if (guard_ == BucketPolicyOptions::Guard::kNone) return BestPlan(library, forecast, spec_);
   ScoredPlan best{0, Evaluate(library.plans.front(), forecast, spec_).cost};
   for (std::size_t plan = 1; plan < library.plans.size(); ++plan) {
@@ -176,9 +175,7 @@ FittedBuckets LeewayPolicy::Fit(const LengthHistogram& forecast, const Edges& fr
     const double scale = squares > 0 ? share * useful / squares : 0;
     auto with_square = [scale](double work) { return work + scale * work * work; };
     mixed.cost = [=, this](std::int64_t length) { return with_square(spec_.cost(length)); };
-    mixed.fallback = [=, this](std::int64_t length) {
-      return with_square(spec_.Fallback(length));
-    };
+    mixed.fallback = [=, this](std::int64_t length) { return with_square(spec_.Fallback(length)); };
     FittedBuckets fitted = FitBuckets(forecast, mixed);
     if (!Guards(fitted.edges, frozen, forecast)) continue;
     fitted.cost = Evaluate(fitted.edges, forecast, spec_).cost;

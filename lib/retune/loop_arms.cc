@@ -76,9 +76,7 @@ BucketSpec SpecOf(const compile::WorkCurve& curve, int variants, double phi) {
   BucketSpec spec;
   spec.max_buckets = variants;
   spec.fallback_factor = phi;
-  spec.cost = [&curve](std::int64_t length) {
-    return static_cast<double>(curve(length).count());
-  };
+  spec.cost = [&curve](std::int64_t length) { return static_cast<double>(curve(length).count()); };
   return spec;
 }
 
@@ -91,8 +89,8 @@ Edges Compiled(const compile::WorkCurve& curve, const Edges& edges) {
   return compiled;
 }
 
-Result<LoopArms> MakeArms(const std::vector<ServedWindow>& windows,
-                          const compile::WorkCurve& curve, const ArmOptions& options) {
+Result<LoopArms> MakeArms(const std::vector<ServedWindow>& windows, const compile::WorkCurve& curve,
+                          const ArmOptions& options) {
   const BucketSpec& spec = options.policy.spec;
   const TrafficWindow first = LengthsOf(windows.front().requests);
   auto compiled = [&](const Edges& edges) { return Compiled(curve, edges); };

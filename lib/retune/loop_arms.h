@@ -29,7 +29,8 @@ struct ArmWork {
 
 struct LoopArms {
   ArmWork frozen, adapted, clairvoyant;
-  std::vector<double> cross_fitted;  // work of the clairvoyant fitted to each half, scoring the other
+  std::vector<double>
+      cross_fitted;  // work of the clairvoyant fitted to each half, scoring the other
   Adaptation adaptation;
   // Work of a library of the first day's plans that is only switched in.
   double switching = 0;
@@ -47,8 +48,8 @@ struct ArmOptions {
 };
 
 // Window 0 is compiled for; the others are scored. Errors of MakeBucketPolicy().
-Result<LoopArms> MakeArms(const std::vector<ServedWindow>& windows,
-                          const compile::WorkCurve& curve, const ArmOptions& options);
+Result<LoopArms> MakeArms(const std::vector<ServedWindow>& windows, const compile::WorkCurve& curve,
+                          const ArmOptions& options);
 
 // Fills gain.work, captured, captured_cf, headroom, compiles, switches and the worst window: all
 // that follows from work alone. `tau` is the least headroom that counts.

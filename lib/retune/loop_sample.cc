@@ -12,8 +12,6 @@
 namespace leeway::retune {
 namespace {
 
-constexpr int kBisections = 7;
-
 // Returns `count` of `total` indices, rising (Knuth, TAOCP 2, 3.4.2, algorithm S).
 std::vector<std::size_t> Choose(std::size_t count, std::size_t total, base::Prng& prng) {
   std::vector<std::size_t> chosen;
@@ -65,8 +63,8 @@ Sample::Timed Sample::At(double rate_rps, const PlanOfWindow& plans) const {
 }
 
 Sample::Timed Sample::AtOnce(const PlanOfWindow& plans) const {
-  // Requests of one instant bind to the plan of their window if that serves from a nanosecond of its
-  // own; a few hundred of them are nothing beside a run.
+  // Requests of one instant bind to the plan of their window if that serves from a nanosecond of
+  // its own; a few hundred of them are nothing beside a run.
   Timed timed;
   Instant at;
   for (std::size_t i = 0; i < requests_.size(); ++i) {
@@ -100,15 +98,15 @@ Result<std::optional<double>> CapacityOf(const Sample& sample, const PlanOfWindo
   const auto limit = sample.size() / 100;
   request.late_after = slo;
   request.late_limit = limit;
-  for (int step = 0; step < kBisections; ++step) {
+  for (std::size_t step = 1; step < kCapacityReplays; ++step) {
     const double rate = (low + high) / 2;
     const Sample::Timed timed = sample.At(rate, plans);
     request.requests = timed.requests;
     request.plans = timed.plans;
     LEEWAY_ASSIGN_OR_RETURN(const ReplayOutcome outcome, replay(request));
-    const auto late = static_cast<std::size_t>(
-        std::count_if(outcome.latencies.begin(), outcome.latencies.end(),
-                      [&](Nanos latency) { return latency > slo; }));
+    const auto late =
+        static_cast<std::size_t>(std::count_if(outcome.latencies.begin(), outcome.latencies.end(),
+                                               [&](Nanos latency) { return latency > slo; }));
     (outcome.stopped || late > limit ? high : low) = rate;
   }
   return low > 0 ? std::optional(low) : std::nullopt;

@@ -32,8 +32,8 @@ class Sample {
   // Requests of window w.
   std::uint64_t of_window(std::size_t w) const { return counts_[w]; }
 
-  // Returns the sample at a mean rate in requests a second, served by an arm's plans in their order;
-  // without a rate all requests are due at once, at the origin.
+  // Returns the sample at a mean rate in requests a second, served by an arm's plans in their
+  // order; without a rate all requests are due at once, at the origin.
   struct Timed {
     LoopRequests requests;
     std::vector<TimedPlan> plans;
@@ -42,17 +42,20 @@ class Sample {
   Timed AtOnce(const PlanOfWindow& plans) const;
 
  private:
-  LoopRequests requests_;             // untimed
-  std::vector<std::size_t> window_;   // by request
+  LoopRequests requests_;              // untimed
+  std::vector<std::size_t> window_;    // by request
   std::vector<std::uint64_t> counts_;  // by window
-  std::vector<double> due_;           // by request: sum of unit-mean gaps
+  std::vector<double> due_;            // by request: sum of unit-mean gaps
 };
 
 // Returns the replay's requests a second when all are due at once; 0 if none ended OK.
 double ThroughputOf(const ReplayOutcome& outcome);
 
+// Replays that CapacityOf() makes.
+inline constexpr std::size_t kCapacityReplays = 8;
+
 // Returns the highest rate at which at most one in a hundred requests misses the SLO (p99 within
-// it and 99 % OK: MLPerf's Server scenario), in requests a second, by seven bisections below the
+// it and 99 % OK: MLPerf's Server scenario), in requests a second, by bisections below the
 // throughput; nothing if even the lowest tried misses it. Errors of the replay.
 Result<std::optional<double>> CapacityOf(const Sample& sample, const PlanOfWindow& plans, Nanos slo,
                                          const Replay& replay, const ReplayRequest& base);

@@ -71,10 +71,9 @@ Result<LoopRequest> LoopSource::Bound(const traffic::Arrival& arrival) {
   }
   if (request.length >= options_.min && request.length <= options_.max) return request;
   if (options_.outside == Options::Outside::kRefuse) {
-    return base::OutOfRange(absl::StrCat("request at ", request.at.count(), " ns: dim \"",
-                                         options_.name, "\" is ", request.length,
-                                         ", outside its domain [", options_.min, ", ", options_.max,
-                                         "]"));
+    return base::OutOfRange(absl::StrCat(
+        "request at ", request.at.count(), " ns: dim \"", options_.name, "\" is ", request.length,
+        ", outside its domain [", options_.min, ", ", options_.max, "]"));
   }
   ++clamped_;
   request.length = std::clamp(request.length, options_.min, options_.max);
@@ -182,14 +181,16 @@ Result<std::vector<LoopRequests>> LoopSource::Draw(const std::vector<std::uint64
   std::vector<LoopRequests> drawn;
   if (drawn_) {
     std::vector<traffic::WindowDraw> draws;
-    for (std::size_t w = 0; w < windows_.size(); ++w) draws.push_back({windows_[w].from, counts[w]});
+    for (std::size_t w = 0; w < windows_.size(); ++w)
+      draws.push_back({windows_[w].from, counts[w]});
     LEEWAY_ASSIGN_OR_RETURN(const auto reader, body_->NewDraw(draws, seed));
     LEEWAY_ASSIGN_OR_RETURN(drawn, Sorted(*reader));
   } else {
     LEEWAY_ASSIGN_OR_RETURN(const std::vector<LoopRequests> own, AtOwnRates());
     drawn.resize(windows_.size());
     for (std::size_t w = 0; w < windows_.size(); ++w) {
-      base::Prng prng = base::Prng(seed).Fork(absl::StrCat("loop window ", windows_[w].from.count()));
+      base::Prng prng =
+          base::Prng(seed).Fork(absl::StrCat("loop window ", windows_[w].from.count()));
       std::vector<std::uint64_t> picks(counts[w]);
       for (std::uint64_t& pick : picks) pick = prng.Below(own[w].size());
       std::sort(picks.begin(), picks.end());

@@ -38,11 +38,11 @@ TrafficWindow LengthsOf(const LoopRequests& requests);
 class LoopSource {
  public:
   struct Options {
-    std::size_t dim = 0;          // of the traffic
-    std::string name;             // of the plan's dim that it feeds
+    std::size_t dim = 0;            // of the traffic
+    std::string name;               // of the plan's dim that it feeds
     std::int64_t min = 1, max = 1;  // its domain
     enum class Outside { kClamp, kRefuse } outside = Outside::kClamp;
-    Nanos window{0};              // 0: the smaller of one hour and a sixth of the span
+    Nanos window{0};  // 0: the smaller of one hour and a sixth of the span
     std::uint64_t seed = 0;
     std::function<bool()> polled = {};  // false ends reading with kCancelled
   };
@@ -68,8 +68,8 @@ class LoopSource {
 
   // Returns the requests at the source's own rates by window, at trace times.
   Result<std::vector<LoopRequests>> AtOwnRates();
-  // Returns counts[w] requests of window w, at time 0, in the source's order. Equal seeds draw equal
-  // requests; those of a window depend on no other's.
+  // Returns counts[w] requests of window w, at time 0, in the source's order. Equal seeds draw
+  // equal requests; those of a window depend on no other's.
   Result<std::vector<LoopRequests>> Draw(const std::vector<std::uint64_t>& counts,
                                          std::uint64_t seed);
 

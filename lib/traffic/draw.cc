@@ -68,8 +68,8 @@ Result<std::vector<std::uint64_t>> ApportionByWindow(std::span<const WindowDraw>
                                    " ns has no requests to draw from");
     }
     if (sum > 0) {
-      const std::vector<std::uint64_t> part = Apportion(
-          windows[w].requests, IntegerWeights(weights.subspan(from, to - from)));
+      const std::vector<std::uint64_t> part =
+          Apportion(windows[w].requests, IntegerWeights(weights.subspan(from, to - from)));
       std::copy(part.begin(), part.end(), shares.begin() + static_cast<std::ptrdiff_t>(from));
     }
     from = to;
