@@ -97,8 +97,8 @@ struct LoopOptions {
 // Returns kInvalidArgument for an option out of range or a dim that binds to none of the traffic's,
 // kFailedPrecondition if the traffic has fewer than two windows of min_requests or the device lacks
 // what the model needs, kUnimplemented for a model with several dims to bucket, kResourceExhausted
-// for more than 2^24 requests, kOutOfRange for a dim outside the domain (kError), kCancelled, or the
-// traffic's, compiler's and simulator's own errors.
+// for more than 2^24 requests, kOutOfRange for a dim outside the domain (kError), kCancelled, or
+// the traffic's, compiler's and simulator's own errors.
 Result<LoopResult> RunLoop(const Plan& model, const Device& device, const Traffic& traffic,
                            const LoopOptions& options = {});
 

@@ -110,7 +110,7 @@ struct LoopWindow {
   Nanos frozen_work{0}, adapted_work{0}, clairvoyant_work{0}, cross_fitted_work{0};
   Nanos frozen_p99{0}, adapted_p99{0};
   std::optional<double> frozen_accuracy, adapted_accuracy;
-  std::size_t plan = 0;  // that serves it when adapted
+  std::size_t plan = 0;              // that serves it when adapted
   std::int64_t median = 0, p95 = 0;  // lengths
 };
 
@@ -158,8 +158,8 @@ struct LoopSummary {
   LoopArm frozen, adapted, clairvoyant;
   LoopGain gain;
   std::uint64_t compiles = 0, switches = 0;
-  double worst_window = 0;   // the largest adapted work / frozen work − 1 of a window
-  double harmed_share = 0;   // windows worse by more than 1 %
+  double worst_window = 0;  // the largest adapted work / frozen work − 1 of a window
+  double harmed_share = 0;  // windows worse by more than 1 %
   std::vector<LoopAction> actions;
   std::vector<LoopWindow> windows;
   std::vector<LoopBucket> frozen_buckets;

@@ -99,4 +99,10 @@ Result<sched::DimValues> DimBinding::Apply(const traffic::Arrival& arrival,
   return dims;
 }
 
+Result<std::size_t> DimBinding::SourceOf(plan::Index dim) const {
+  if (source_[dim] != kFree) return source_[dim];
+  return base::InvalidArgument(
+      absl::StrCat("dim \"", plan_->dims[dim].name, "\" of the plan has no source in the traffic"));
+}
+
 }  // namespace leeway::api

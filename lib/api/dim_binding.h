@@ -30,6 +30,9 @@ class DimBinding {
   Result<sched::DimValues> Apply(const traffic::Arrival& arrival,
                                  SimulateOptions::AboveDomain above_domain);
 
+  // The traffic's dim that feeds one of the plan; kInvalidArgument if none does.
+  Result<std::size_t> SourceOf(plan::Index dim) const;
+
   std::uint64_t clamped() const { return clamped_; }
   // "seq ← ContextTokens", one a tie that names did not make obvious.
   const std::vector<std::string>& notes() const { return notes_; }

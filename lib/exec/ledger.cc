@@ -134,10 +134,9 @@ void Ledger::Ok(const RequestRecord& request) {
 void Ledger::Count(const RequestRecord& request) {
   // Once a run: with the first of its members that is told of.
   const sched::Run& run = *request.run;
-  const auto first =
-      std::find_if(run.members.begin(), run.members.end(), [](const sched::Request& member) {
-        return member.state == sched::Request::State::kLive;
-      });
+  const auto first = std::find_if(
+      run.members.begin(), run.members.end(),
+      [](const sched::Request& member) { return member.state == sched::Request::State::kLive; });
   if (request.request != &*first) return;
   const Status status = census_.Add(run, plans_[first->model.get()], request.displaced);
   if (status_.ok()) status_ = status;

@@ -18,8 +18,8 @@ struct SimRecord {
   telemetry::TailProfile all;
   std::vector<telemetry::TailProfile> by_stream;
   std::vector<telemetry::ExecutedSteps> executed;  // where they were asked for
-  std::string telemetry;         // a serialized leeway.telemetry snapshot
-  std::string telemetry_digest;  // its SHA-256 in hexadecimal
+  std::string telemetry;                           // a serialized leeway.telemetry snapshot
+  std::string telemetry_digest;                    // its SHA-256 in hexadecimal
 };
 
 LatencyStats StatsOf(const telemetry::ExponentialHistogram& histogram);

@@ -175,9 +175,8 @@ class Simulation {
 
  private:
   Attributor::OnOther Other() {
-    return [this](const sched::Request& request, Outcome outcome) {
-      ledger_.Other(request, outcome);
-    };
+    return
+        [this](const sched::Request& request, Outcome outcome) { ledger_.Other(request, outcome); };
   }
 
   sched::Observer* observer() {

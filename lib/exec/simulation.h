@@ -14,10 +14,9 @@
 
 namespace leeway::exec {
 
-// Returns the record of the whole trace. kInvalidArgument names an option out of range, or swaps out
-// of order or of other dims;
-// kFailedPrecondition if the plan does not fit the device; otherwise what the model, the arrivals
-// or the cost model answer.
+// Returns the record of the whole trace. kInvalidArgument names an option out of range, or swaps
+// out of order or of other dims; kFailedPrecondition if the plan does not fit the device; otherwise
+// what the model, the arrivals or the cost model answer.
 Result<std::shared_ptr<SimRecord>> RunSimulation(const SimConfig& config, const NextArrival& next);
 
 }  // namespace leeway::exec

@@ -15,7 +15,7 @@ struct Points {
   Edges edge;
   std::vector<double> cost;    // f(edge)
   std::vector<double> prefix;  // weight up to and including the point
-  std::vector<double> tail;    // phi·Σ w·f(x) over the lengths past the point
+  std::vector<double> tail;    // Σ w·fallback(x) over the lengths past the point
   double all_fallback = 0;     // the same over all lengths
 };
 
@@ -25,7 +25,7 @@ std::int64_t RoundUp(std::int64_t x, std::int64_t quantum) {
 
 Points MakePoints(const LengthHistogram& lengths, const BucketSpec& spec) {
   Points p;
-  std::vector<double> useful;  // w·f(x) of each point
+  std::vector<double> fallback;  // Σ w·fallback(x) of each point
   double weight = 0;
   for (const LengthWeight& e : lengths) {
     const std::int64_t edge = RoundUp(e.length, spec.align);
@@ -33,19 +33,19 @@ Points MakePoints(const LengthHistogram& lengths, const BucketSpec& spec) {
       p.edge.push_back(edge);
       p.cost.push_back(spec.cost(edge));
       p.prefix.push_back(weight);
-      useful.push_back(0);
+      fallback.push_back(0);
     }
     weight += e.weight;
     p.prefix.back() = weight;
-    useful.back() += e.weight * (spec.align == 1 ? p.cost.back() : spec.cost(e.length));
+    fallback.back() += e.weight * spec.Fallback(e.length);
   }
   p.tail.resize(p.edge.size());
   double beyond = 0;
   for (std::size_t i = p.edge.size(); i-- > 0;) {
-    p.tail[i] = spec.fallback_factor * beyond;
-    beyond += useful[i];
+    p.tail[i] = beyond;
+    beyond += fallback[i];
   }
-  p.all_fallback = spec.fallback_factor * beyond;
+  p.all_fallback = beyond;
   return p;
 }
 
@@ -109,11 +109,11 @@ void Relax(const Points& p, std::vector<double>& best, std::int32_t* from, Hull&
 }
 
 // The point of the top edge, −1 if a plan without edges is cheaper than any.
-std::int32_t BestTop(const Points& p, const std::vector<double>& best, Tail tail) {
+std::int32_t BestTop(const Points& p, const std::vector<double>& best, const BucketSpec& spec) {
   auto top = static_cast<std::int32_t>(p.edge.size()) - 1;
-  if (tail == Tail::kCovered) return top;
+  if (spec.tail == Tail::kCovered) return top;
   double least = best.back();
-  for (std::size_t i = p.edge.size() - 1; i-- > 0;) {
+  for (std::size_t i = p.edge.size() - 1; i-- > 0 && p.edge[i] >= spec.reach;) {
     // Not strict: of equal costs the lowest top edge is kept.
     if (best[i] + p.tail[i] <= least) {
       least = best[i] + p.tail[i];
@@ -121,12 +121,12 @@ std::int32_t BestTop(const Points& p, const std::vector<double>& best, Tail tail
     }
   }
   // Alignment may pad everything to more than phi.
-  return p.all_fallback < least ? -1 : top;
+  return spec.reach == 0 && p.all_fallback < least ? -1 : top;
 }
 
-Edges OptimalEdges(const Points& p, int max_buckets, Tail tail) {
+Edges OptimalEdges(const Points& p, const BucketSpec& spec) {
   const std::size_t n = p.edge.size();
-  const std::size_t k = std::min(static_cast<std::size_t>(max_buckets), n);
+  const std::size_t k = std::min(static_cast<std::size_t>(spec.max_buckets), n);
   std::vector<double> best(n);
   for (std::size_t i = 0; i < n; ++i) best[i] = p.cost[i] * p.prefix[i];
   std::vector<std::int32_t> from((k - 1) * n);
@@ -134,7 +134,7 @@ Edges OptimalEdges(const Points& p, int max_buckets, Tail tail) {
   for (std::size_t row = 0; row + 1 < k; ++row) Relax(p, best, from.data() + row * n, hull);
 
   Edges edges;
-  std::int32_t at = BestTop(p, best, tail);
+  std::int32_t at = BestTop(p, best, spec);
   for (std::size_t row = k - 1; at >= 0; --row) {
     edges.push_back(p.edge[static_cast<std::size_t>(at)]);
     if (row == 0) break;
@@ -152,7 +152,14 @@ FittedBuckets FitBuckets(const LengthHistogram& lengths, const BucketSpec& spec)
   LEEWAY_CHECK(spec.max_buckets >= 1 && spec.align >= 1 && spec.fallback_factor >= 1);
   FittedBuckets fitted;
   if (lengths.empty()) return fitted;
-  fitted.edges = OptimalEdges(MakePoints(lengths, spec), spec.max_buckets, spec.tail);
+  if (lengths.max_length() < spec.reach) {
+    // A point that nothing weighs, for an edge to be at.
+    LengthHistogram reaching = lengths;
+    reaching.Add(spec.reach, 0);
+    fitted.edges = OptimalEdges(MakePoints(reaching, spec), spec);
+  } else {
+    fitted.edges = OptimalEdges(MakePoints(lengths, spec), spec);
+  }
   // Summed as every other plan's work is, so that costs compare.
   const BucketWork work = Evaluate(fitted.edges, lengths, spec);
   fitted.cost = work.cost;
@@ -184,9 +191,10 @@ BucketWork Evaluate(std::span<const std::int64_t> edges, const LengthHistogram& 
     if (edge < edges.size()) {
       work.cost += e.weight * edge_cost;
     } else {
-      work.cost += spec.fallback_factor * useful;
+      const double fallback = e.weight * spec.Fallback(e.length);
+      work.cost += fallback;
       work.fallback_requests += e.weight;
-      work.fallback_cost += spec.fallback_factor * useful;
+      work.fallback_cost += fallback;
     }
   }
   return work;

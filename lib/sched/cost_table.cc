@@ -205,8 +205,7 @@ Status MakeReal(CostTable& table, const device::Reality& reality,
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
     if (graph.nodes()[n].call) continue;
     // By the shape, whatever class of core it runs on.
-    const std::uint32_t size =
-        device::SizeQuarter(table.cost(NodeId(n), table.first_class[n]));
+    const std::uint32_t size = device::SizeQuarter(table.cost(NodeId(n), table.first_class[n]));
     const std::int64_t factor = reality.Factor(op_keys[n], size);
     for (std::size_t c = 0; c < table.classes; ++c) {
       Nanos& alone = table.alone[n * table.classes + c];

@@ -167,10 +167,13 @@ Result<std::optional<GraphId>> Model::Nearest(std::span<const std::int64_t> dims
   std::optional<GraphId> best;
   Nanos best_time = Nanos::max();
   for (GraphId graph : by_name_) {
-    LEEWAY_ASSIGN_OR_RETURN(auto costs, Costs(graph, DimValues(dims.begin(), dims.end())));
-    if (costs->core_time >= best_time) continue;
+    const auto costs = Costs(graph, DimValues(dims.begin(), dims.end()));
+    // Outside its envelope a variant may not fit the SRAM: it cannot be widened so far.
+    if (costs.status().code() == StatusCode::kResourceExhausted) continue;
+    if (!costs.ok()) return costs.status();
+    if ((*costs)->core_time >= best_time) continue;
     best = graph;
-    best_time = costs->core_time;
+    best_time = (*costs)->core_time;
   }
   return best;
 }

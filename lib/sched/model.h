@@ -52,7 +52,8 @@ class Model {
   // The variant that covers `dims` with the least predicted time per request at the variant's opt
   // batch, padding included; ties by order of name. Nothing if none covers them.
   Result<std::optional<GraphId>> Bind(std::span<const std::int64_t> dims);
-  // The variant that needs the least widening for `dims`: the one of least core time there.
+  // The variant that needs the least widening for `dims`: the one of least core time there, of
+  // those that would still fit the SRAM. Nothing if none does.
   Result<std::optional<GraphId>> Nearest(std::span<const std::int64_t> dims);
   // Whether some variant covers a batch of these dims.
   bool AnyCovers(std::span<const std::int64_t> dims) const;

@@ -25,7 +25,8 @@ struct Request {
   Instant admitted;
   // Urgency, fixed at admission: smaller first.
   std::uint64_t slot = 0;
-  // The plan it is bound to, whatever the stream serves later. Versions tell a stream's plans apart.
+  // The plan it is bound to, whatever the stream serves later. Versions tell a stream's plans
+  // apart.
   std::shared_ptr<Model> model;
   std::uint32_t version = 0;
   DimValues dims;                    // Model::Alone of what was submitted

@@ -62,9 +62,10 @@ class Scheduler {
   // kInvalidArgument without a model.
   Result<StreamId> OpenStream(StreamSpec spec);
 
-  // From now on requests of the stream bind to `model`; those bound before finish on what they have,
-  // and batches never mix the two. Neither compiles nor allocates on the request path. Requires
-  // dims of the same number and batch rules, and domains that were known when a stream was opened.
+  // From now on requests of the stream bind to `model`; those bound before finish on what they
+  // have, and batches never mix the two. Neither compiles nor allocates on the request path.
+  // Requires dims of the same number and batch rules, and domains that were known when a stream was
+  // opened.
   void Swap(StreamId stream, std::shared_ptr<Model> model);
 
   // Submits a request of these dims (by the plan's dim index; within its domain). `timeout` bounds

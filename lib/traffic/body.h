@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,6 +66,12 @@ class WindowReader {
   virtual Result<std::optional<LengthWindow>> Next() = 0;
 };
 
+// So many requests from `start` on, until the next of a list.
+struct WindowDraw {
+  Instant start;
+  std::uint64_t requests = 0;
+};
+
 class Body {
  public:
   virtual ~Body() = default;
@@ -88,6 +95,14 @@ class Body {
   // `window` is a multiple of its own, else kInvalidArgument.
   virtual Result<std::unique_ptr<WindowReader>> NewWindows(Nanos window, std::size_t dim,
                                                            std::uint64_t seed) const = 0;
+
+  // How many requests are drawn where arrivals are drawn at all; nothing where they were recorded.
+  virtual std::optional<std::uint64_t> drawn_requests() const { return std::nullopt; }
+  // Starts a drawing of so many requests in each of the windows, which start at rising times: a
+  // window's requests spread over the source's in proportion to their own. kUnimplemented for
+  // recorded traffic; kInvalidArgument where a window that asks for requests has none to draw from.
+  virtual Result<std::unique_ptr<Reader>> NewDraw(std::span<const WindowDraw> windows,
+                                                  std::uint64_t seed) const;
 
  private:
   mutable std::once_flag hex_once_;

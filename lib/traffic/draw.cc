@@ -49,6 +49,34 @@ std::vector<std::uint64_t> Apportion(std::uint64_t total, std::span<const std::u
   return shares;
 }
 
+Result<std::vector<std::uint64_t>> ApportionByWindow(std::span<const WindowDraw> windows,
+                                                     std::span<const Instant> cell_starts,
+                                                     std::span<const double> weights) {
+  std::vector<std::uint64_t> shares(weights.size());
+  auto from = static_cast<std::size_t>(0);
+  for (std::size_t w = 0; w < windows.size(); ++w) {
+    while (from < cell_starts.size() && cell_starts[from] < windows[w].start) ++from;
+    std::size_t to = from;
+    double sum = 0;
+    for (; to < cell_starts.size() &&
+           (w + 1 == windows.size() || cell_starts[to] < windows[w + 1].start);
+         ++to) {
+      sum += weights[to];
+    }
+    if (windows[w].requests > 0 && !(sum > 0)) {
+      return base::InvalidArgument("the window at " + std::to_string(windows[w].start.count()) +
+                                   " ns has no requests to draw from");
+    }
+    if (sum > 0) {
+      const std::vector<std::uint64_t> part =
+          Apportion(windows[w].requests, IntegerWeights(weights.subspan(from, to - from)));
+      std::copy(part.begin(), part.end(), shares.begin() + static_cast<std::ptrdiff_t>(from));
+    }
+    from = to;
+  }
+  return shares;
+}
+
 WeightedLengths::WeightedLengths(const std::vector<std::pair<std::int64_t, double>>& lengths) {
   std::vector<double> weights;
   weights.reserve(lengths.size());

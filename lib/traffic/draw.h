@@ -29,6 +29,13 @@ std::vector<std::uint64_t> IntegerWeights(std::span<const double> weights);
 // of weights in (0, 2^63).
 std::vector<std::uint64_t> Apportion(std::uint64_t total, std::span<const std::uint64_t> weights);
 
+// Returns whole shares for cells that start at rising times and have weights: those of a window's
+// cells sum to its requests, in proportion to the weights. Cells before the first window get none.
+// kInvalidArgument names a window that has requests and no cell of positive weight.
+Result<std::vector<std::uint64_t>> ApportionByWindow(std::span<const WindowDraw> windows,
+                                                     std::span<const Instant> cell_starts,
+                                                     std::span<const double> weights);
+
 // Draws from a weighted list by inversion of its distribution function.
 class WeightedLengths {
  public:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/status_macros.h"
 #include "traffic/draw.h"
 #include "traffic/lazy_digest.h"
 #include "traffic/windows.h"
@@ -67,12 +68,20 @@ class GeneratedBody final : public Body, public std::enable_shared_from_this<Gen
     return traffic_.window * static_cast<std::int64_t>(traffic_.windows);
   }
 
+  std::optional<std::uint64_t> drawn_requests() const override { return requests_; }
+
   Result<std::unique_ptr<Reader>> NewReader(std::uint64_t seed) const override {
-    std::vector<double> rates;
-    rates.reserve(traffic_.cells.size());
-    for (const DrawnCell& cell : traffic_.cells) rates.push_back(cell.rate);
-    return std::unique_ptr<Reader>(std::make_unique<GeneratedReader>(
-        shared_from_this(), traffic_, Apportion(requests_, IntegerWeights(rates)), seed));
+    return ReaderOf(Apportion(requests_, IntegerWeights(Rates())), seed);
+  }
+  Result<std::unique_ptr<Reader>> NewDraw(std::span<const WindowDraw> windows,
+                                          std::uint64_t seed) const override {
+    std::vector<Instant> starts;
+    for (const DrawnCell& cell : traffic_.cells) {
+      starts.push_back(Instant(traffic_.window * static_cast<std::int64_t>(cell.window)));
+    }
+    LEEWAY_ASSIGN_OR_RETURN(std::vector<std::uint64_t> requests,
+                            ApportionByWindow(windows, starts, Rates()));
+    return ReaderOf(std::move(requests), seed);
   }
   Result<std::unique_ptr<WindowReader>> NewWindows(Nanos window, std::size_t dim,
                                                    std::uint64_t seed) const override {
@@ -80,6 +89,17 @@ class GeneratedBody final : public Body, public std::enable_shared_from_this<Gen
   }
 
  private:
+  std::vector<double> Rates() const {
+    std::vector<double> rates;
+    rates.reserve(traffic_.cells.size());
+    for (const DrawnCell& cell : traffic_.cells) rates.push_back(cell.rate);
+    return rates;
+  }
+  std::unique_ptr<Reader> ReaderOf(std::vector<std::uint64_t> requests, std::uint64_t seed) const {
+    return std::make_unique<GeneratedReader>(shared_from_this(), traffic_, std::move(requests),
+                                             seed);
+  }
+
   const std::string name_;
   const std::uint64_t requests_;
   const base::Digest digest_;

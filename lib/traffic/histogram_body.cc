@@ -175,17 +175,27 @@ class HistogramBody final : public Body {
     return index->starts.back() - index->first() + index->window;
   }
   bool exact_windows() const override { return true; }
+  std::optional<std::uint64_t> drawn_requests() const override { return requests_; }
+
+  Result<std::unique_ptr<Reader>> NewDraw(std::span<const WindowDraw> windows,
+                                          std::uint64_t seed) const override {
+    const Result<Index>& index = GetIndex();
+    if (!index.ok()) return index.status();
+    std::vector<Instant> starts;
+    for (Nanos start : index->starts) starts.push_back(Instant(start - index->first()));
+    LEEWAY_ASSIGN_OR_RETURN(std::vector<std::uint64_t> requests,
+                            ApportionByWindow(windows, starts, index->totals));
+    return ReaderOf(*index, std::move(requests), seed);
+  }
 
   Result<std::unique_ptr<Reader>> NewReader(std::uint64_t seed) const override {
     const Result<Index>& index = GetIndex();
     if (!index.ok()) return index.status();
-    LEEWAY_ASSIGN_OR_RETURN(HistogramRows rows, HistogramRows::Open(path_));
     std::vector<std::uint64_t> requests(index->totals.size());
     if (std::any_of(index->totals.begin(), index->totals.end(), [](double t) { return t > 0; })) {
       requests = Apportion(requests_, IntegerWeights(index->totals));
     }
-    return std::unique_ptr<Reader>(std::make_unique<HistogramReader>(
-        std::move(rows), index->first(), index->window, std::move(requests), seed));
+    return ReaderOf(*index, std::move(requests), seed);
   }
 
   Result<std::unique_ptr<WindowReader>> NewWindows(Nanos window, std::size_t dim,
@@ -204,6 +214,13 @@ class HistogramBody final : public Body {
   }
 
  private:
+  Result<std::unique_ptr<Reader>> ReaderOf(const Index& index, std::vector<std::uint64_t> requests,
+                                           std::uint64_t seed) const {
+    LEEWAY_ASSIGN_OR_RETURN(HistogramRows rows, HistogramRows::Open(path_));
+    return std::unique_ptr<Reader>(std::make_unique<HistogramReader>(
+        std::move(rows), index.first(), index.window, std::move(requests), seed));
+  }
+
   const Result<Index>& GetIndex() const {
     std::call_once(once_, [this] { index_ = ReadIndex(path_); });
     return *index_;

@@ -1,0 +1,491 @@
+#include "retune/loop_experiment.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/math.h"
+#include "base/prng.h"
+#include "base/status_macros.h"
+#include "compile/work_curve.h"
+#include "oneapi/tbb/parallel_for.h"
+#include "oneapi/tbb/task_arena.h"
+#include "retune/loop_arms.h"
+#include "retune/loop_load.h"
+#include "retune/loop_sample.h"
+#include "retune/loop_summary.h"
+
+namespace leeway::retune {
+namespace {
+
+constexpr double kOverload = 0.95;
+// The SLO, where none is given, in p99s of requests that are alone.
+constexpr std::int64_t kSloFactor = 3;
+
+// Progress of the stages, told from any thread.
+class Progress {
+ public:
+  explicit Progress(const LoopOptions& options) : options_(options) {}
+
+  void Enter(LoopProgress::Stage stage, std::uint64_t expected) {
+    const std::lock_guard lock(mutex_);
+    progress_.stage = stage;
+    progress_.requests = 0;
+    expected_ = std::max<std::uint64_t>(1, expected);
+  }
+  // False once the caller wants no more.
+  bool Add(std::uint64_t requests, std::uint64_t steps) {
+    const std::lock_guard lock(mutex_);
+    progress_.requests += requests;
+    progress_.steps += steps;
+    progress_.done =
+        std::min(1.0, static_cast<double>(progress_.requests) / static_cast<double>(expected_));
+    if (going_ && options_.progress) going_ = options_.progress(progress_);
+    return going_;
+  }
+
+ private:
+  const LoopOptions& options_;
+  std::mutex mutex_;
+  LoopProgress progress_;
+  std::uint64_t expected_ = 1;
+  bool going_ = true;
+};
+
+// Calls work(i) for each i, on up to `jobs` threads, and returns the first error by index.
+template <typename Work>
+Status ForEach(std::size_t count, int jobs, Work work) {
+  std::vector<Status> statuses(count);
+  if (jobs <= 1 || count <= 1) {
+    for (std::size_t i = 0; i < count; ++i) LEEWAY_RETURN_IF_ERROR(work(i));
+    return Status();
+  }
+  oneapi::tbb::task_arena arena(jobs);
+  arena.execute([&] {
+    oneapi::tbb::parallel_for(
+        std::size_t{0}, count, [&](std::size_t i) { statuses[i] = work(i); },
+        oneapi::tbb::simple_partitioner());
+  });
+  for (Status& status : statuses) LEEWAY_RETURN_IF_ERROR(status);
+  return Status();
+}
+
+Nanos ToNanos(double ns) { return Nanos{base::RoundToInt64(ns).value_or(0)}; }
+
+// Nearest rank; latencies of requests that did not end OK are the longest.
+Nanos PercentileOf(std::vector<Nanos> latencies, double q) {
+  if (latencies.empty()) return Nanos{0};
+  const auto rank = static_cast<std::size_t>(std::ceil(q * static_cast<double>(latencies.size())));
+  const auto at =
+      latencies.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(1, rank)) - 1;
+  std::nth_element(latencies.begin(), at, latencies.end());
+  return *at;
+}
+
+class Experiment {
+ public:
+  Experiment(const ExperimentInput& input, compile::Compiler& compiler, const Replay& replay)
+      : input_(input),
+        options_(*input.options),
+        compiler_(compiler),
+        replay_(replay),
+        progress_(*input.options),
+        record_(std::make_shared<LoopRecord>()),
+        summary_(record_->summary) {}
+
+  Result<std::shared_ptr<LoopRecord>> Run();
+
+ private:
+  using Body = std::shared_ptr<const plan::Body>;
+  static constexpr std::size_t kArms = 3;
+
+  Status CheckOptions() const;
+  bool Polled() { return progress_.Add(0, 0); }
+  Result<Body> PlanOf(const Edges& edges);
+
+  Status OpenTraffic();
+  Status CompileFirst(const LoopRequests& first);
+  Result<std::vector<double>> Throughputs(const std::vector<LoopRequests>& samples);
+  void DescribeWindows();
+  Status CompileArms();
+  Status SetSlo();
+  Status Serve();
+  Status ServeArm(std::size_t arm);
+  Status ServeSample(std::size_t task);
+  Status SweepOne(const Sample::Timed& timed, Nanos& p99);
+  Status ServeFormation(std::size_t kind, std::size_t at_once);
+  void DescribeInput();
+
+  ReplayRequest Base(ReplayRequest::Detail detail) {
+    ReplayRequest request;
+    request.detail = detail;
+    request.progress = [this](std::uint64_t requests, std::uint64_t steps) {
+      return progress_.Add(requests, steps);
+    };
+    return request;
+  }
+
+  const ExperimentInput& input_;
+  const LoopOptions& options_;
+  compile::Compiler& compiler_;
+  const Replay& replay_;
+  Progress progress_;
+  std::shared_ptr<LoopRecord> record_;
+  LoopSummary& summary_;
+
+  std::optional<compile::WorkCurve> curve_;
+  std::optional<LoopSource> source_;
+  LoadOptions load_;
+  BucketSpec spec_;
+  ServedTraffic traffic_;
+  LoopArms arms_;
+  std::map<Edges, Body> plans_;
+  std::array<PlanOfWindow, kArms> plans_of_;
+  ArmOutcomes outcomes_;
+  std::optional<Sample> sample_;
+  double saturated_rps_ = 0;  // mean rate at which the frozen plan is just saturated by the sample
+  std::array<std::optional<double>, kArms> capacity_;
+};
+
+Status Experiment::CheckOptions() const {
+  auto refuse = [](std::string message) { return base::InvalidArgument(std::move(message)); };
+  const LoopCompile& compile = options_.compile;
+  const LoopLoad& load = options_.load;
+  const LoopReality& reality = options_.reality;
+  if (compile.variants < 1 || compile.variants > 4096) {
+    return refuse(absl::StrCat("variants is ", compile.variants, "; between 1 and 4096"));
+  }
+  if (!(compile.phi >= 1 && compile.phi <= 1000)) {
+    return refuse(absl::StrCat("phi is ", compile.phi, "; between 1 and 1000"));
+  }
+  if (!(compile.tau >= 0 && compile.tau <= 10)) {
+    return refuse(absl::StrCat("tau is ", compile.tau, "; between 0 and 10"));
+  }
+  if (compile.time < Nanos{0} || load.window < Nanos{0} || load.slo < Nanos{0}) {
+    return refuse("a compile time, window or SLO is negative");
+  }
+  auto within = [](double value) { return value > 0 && value <= 1.5; };
+  if (!within(load.load) || !std::all_of(load.sweep.begin(), load.sweep.end(), within)) {
+    return refuse("a load is not above 0 and at most 1.5");
+  }
+  auto spread = [](double value) { return value >= 0 && value <= 2; };
+  if (!spread(reality.per_operator) || !spread(reality.per_size)) {
+    return refuse("a spread of the reality noise is not between 0 and 2");
+  }
+  if (options_.jobs < 1) return refuse(absl::StrCat("jobs is ", options_.jobs, "; at least 1"));
+  return Status();
+}
+
+Result<Experiment::Body> Experiment::PlanOf(const Edges& edges) {
+  Body& plan = plans_[edges];
+  if (plan) return plan;
+  LEEWAY_ASSIGN_OR_RETURN(plan, compiler_.Compile(edges));
+  return plan;
+}
+
+Status Experiment::OpenTraffic() {
+  LoopSource::Options options;
+  options.dim = input_.traffic_dim;
+  options.name = compiler_.domain().name;
+  options.min = compiler_.domain().min;
+  options.max = compiler_.domain().max;
+  options.outside = options_.above_domain == SimulateOptions::AboveDomain::kError
+                        ? LoopSource::Options::Outside::kRefuse
+                        : LoopSource::Options::Outside::kClamp;
+  options.window = options_.load.window;
+  options.seed = options_.seed;
+  options.polled = [this] { return Polled(); };
+  LEEWAY_ASSIGN_OR_RETURN(source_, LoopSource::Open(input_.traffic, options));
+  using Rate = LoopLoad::Rate;
+  const bool flat =
+      options_.load.rate == Rate::kAuto ? source_->drawn() : options_.load.rate == Rate::kFlat;
+  load_.rate = flat ? LoadOptions::Rate::kFlat : LoadOptions::Rate::kRecorded;
+  load_.load = options_.load.load;
+  load_.min_requests = options_.load.min_requests;
+  load_.seed = options_.seed;
+  double span = 0;
+  std::vector<double> expected;
+  for (const LoopSource::Window& window : source_->windows()) {
+    span += static_cast<double>(window.length().count());
+    expected.push_back(window.expected);
+  }
+  for (std::size_t w = 0; flat && w < expected.size(); ++w) {
+    const auto length = static_cast<double>(source_->windows()[w].length().count());
+    expected[w] = static_cast<double>(source_->requests()) * length / span;
+  }
+  source_->Merge(0, static_cast<double>(options_.load.min_requests), expected);
+  if (source_->windows().size() < 2) {
+    return base::FailedPrecondition(absl::StrCat(input_.traffic->name(), ": ", source_->requests(),
+                                                 " requests make fewer than two windows of ",
+                                                 options_.load.min_requests));
+  }
+  return Status();
+}
+
+Status Experiment::CompileFirst(const LoopRequests& first) {
+  const Edges edges = FitBuckets(LengthsOf(first).lengths, spec_).edges;
+  LEEWAY_ASSIGN_OR_RETURN(record_->frozen_plan, PlanOf(Compiled(*curve_, edges)));
+  return Status();
+}
+
+Result<std::vector<double>> Experiment::Throughputs(const std::vector<LoopRequests>& samples) {
+  progress_.Enter(LoopProgress::Stage::kCapacity, kThroughputRequests * (samples.size() - 1));
+  std::vector<double> throughput(samples.size(), 0);
+  LEEWAY_RETURN_IF_ERROR(ForEach(samples.size() - 1, options_.jobs, [&](std::size_t i) {
+    ReplayRequest request = Base(ReplayRequest::Detail::kLatencies);
+    request.requests = samples[i + 1];
+    request.plans = {{Instant(), record_->frozen_plan}};
+    LEEWAY_ASSIGN_OR_RETURN(const ReplayOutcome outcome, replay_(request));
+    throughput[i + 1] = ThroughputOf(outcome) * 1e-9;
+    return Status();
+  }));
+  return throughput;
+}
+
+void Experiment::DescribeWindows() {
+  for (std::size_t w = 0; w < traffic_.windows.size(); ++w) {
+    LoopWindow window;
+    window.from = source_->windows()[w].from;
+    window.to = source_->windows()[w].to;
+    window.requests = w == 0 ? 0 : traffic_.windows[w].requests.size();
+    window.load = traffic_.load[w];
+    window.overloaded = window.load > kOverload;
+    summary_.windows.push_back(window);
+  }
+}
+
+Status Experiment::CompileArms() {
+  ArmOptions options;
+  options.policy.spec = spec_;
+  options.policy.threshold = options_.compile.tau;
+  options.policy.guard = BucketPolicyOptions::Guard::kQueue;
+  options.policy.seed = options_.seed;
+  options.compile_time = traffic_.ToDevice(options_.compile.time);
+  progress_.Enter(LoopProgress::Stage::kCompile, kArms * traffic_.windows.size());
+  LEEWAY_ASSIGN_OR_RETURN(arms_, MakeArms(traffic_.windows, *curve_, options));
+  for (LoopAction& action : arms_.adaptation.actions) {
+    action.at = summary_.windows[action.window].from;
+  }
+  const ArmWork* const works[] = {&arms_.frozen, &arms_.adapted, &arms_.clairvoyant};
+  for (std::size_t a = 0; a < kArms; ++a) {
+    for (const Edges& edges : works[a]->edges) {
+      LEEWAY_ASSIGN_OR_RETURN(const Body plan, PlanOf(edges));
+      plans_of_[a].push_back(plan);
+      if (!progress_.Add(1, 0)) return Status(StatusCode::kCancelled, "the loop was cancelled");
+    }
+  }
+  record_->adapted_plan = plans_of_[1].back();
+  SummariseWork(arms_, options_.compile.tau, options_.seed, summary_);
+  return Status();
+}
+
+// What a request takes that is alone under the frozen plan depends on its bucket, or on its length
+// where none covers it: one request of each kind is served, far from the others.
+Status Experiment::SetSlo() {
+  summary_.slo = options_.load.slo;
+  if (summary_.slo > Nanos{0}) return Status();
+  const Edges& edges = arms_.frozen.edges.front();
+  std::map<std::int64_t, double> kinds;
+  for (const LengthWeight& entry : LengthsOf(traffic_.requests).lengths) {
+    const auto edge = std::lower_bound(edges.begin(), edges.end(), entry.length);
+    kinds[edge == edges.end() ? entry.length : *edge] += entry.weight;
+  }
+  LoopRequests lone;
+  Instant at;
+  for (const auto& [length, weight] : kinds) {
+    lone.push_back({at, 0, length});
+    // A run takes no longer than its shards would one after the other, and they contend with one
+    // another alone.
+    const double core_time = static_cast<double>((*curve_)(length).count());
+    at += ToNanos(8 * core_time * options_.compile.phi) + Nanos{1s};
+  }
+  ReplayRequest request = Base(ReplayRequest::Detail::kLatencies);
+  request.requests = lone;
+  request.plans = {{Instant(), record_->frozen_plan}};
+  LEEWAY_ASSIGN_OR_RETURN(const ReplayOutcome outcome, replay_(request));
+  std::vector<std::pair<Nanos, double>> times;
+  double total = 0;
+  for (const auto& [length, weight] : kinds) {
+    times.emplace_back(outcome.latencies[times.size()], weight);
+    total += weight;
+  }
+  std::sort(times.begin(), times.end());
+  double seen = 0;
+  for (const auto& [time, weight] : times) {
+    seen += weight;
+    summary_.slo = kSloFactor * time;
+    if (seen >= 0.99 * total) break;
+  }
+  return Status();
+}
+
+Status Experiment::ServeArm(std::size_t arm) {
+  ReplayRequest request = Base(ReplayRequest::Detail::kAttributed);
+  request.requests = traffic_.requests;
+  for (std::size_t w = 1; w < traffic_.windows.size(); ++w) {
+    request.census.push_back(traffic_.windows[w].from);
+    const Body& plan = plans_of_[arm][w];
+    if (!request.plans.empty() && request.plans.back().plan == plan) continue;
+    request.plans.push_back({request.plans.empty() ? Instant() : traffic_.windows[w].from, plan});
+  }
+  LEEWAY_ASSIGN_OR_RETURN(outcomes_[arm], replay_(request));
+  return Status();
+}
+
+// Everything that is replayed goes into one list, so that threads share it evenly: the three arms,
+// then of the sample three capacities, three replays for each swept load, and the ablation.
+Status Experiment::Serve() {
+  std::size_t tasks = kArms;
+  std::uint64_t expected = kArms * traffic_.requests.size();
+  if (options_.load.sample > 0) {
+    sample_.emplace(traffic_.windows, options_.load.sample,
+                    base::Prng(options_.seed).Fork("loop sample").Next());
+    double seconds = 0;
+    for (std::size_t w = 1; w < traffic_.windows.size(); ++w) {
+      seconds += static_cast<double>(sample_->of_window(w)) / traffic_.throughput[w] * 1e-9;
+    }
+    saturated_rps_ = static_cast<double>(sample_->size()) / seconds;
+    for (double load : options_.load.sweep) {
+      summary_.sweep.push_back({load, load * saturated_rps_, {}, {}, {}});
+    }
+    summary_.formation.resize(2);
+    tasks += kArms + kArms * summary_.sweep.size() + 4;
+    expected += sample_->size() * (kArms * (kCapacityReplays + summary_.sweep.size()) + 4);
+  }
+  progress_.Enter(LoopProgress::Stage::kServe, expected);
+  LEEWAY_RETURN_IF_ERROR(ForEach(tasks, options_.jobs, [this](std::size_t task) {
+    return task < kArms ? ServeArm(task) : ServeSample(task - kArms);
+  }));
+  MarkOverloads(traffic_, outcomes_, summary_);
+  SummariseOutcomes(traffic_, arms_, outcomes_, options_, summary_);
+  LoopArm* const arms[] = {&summary_.frozen, &summary_.adapted, &summary_.clairvoyant};
+  for (std::size_t a = 0; a < kArms; ++a) arms[a]->capacity_rps = capacity_[a];
+  if (capacity_[0] && capacity_[1]) summary_.gain.capacity = *capacity_[1] / *capacity_[0] - 1;
+  record_->frozen_telemetry = std::move(outcomes_[0].telemetry);
+  record_->adapted_telemetry = std::move(outcomes_[1].telemetry);
+  return Status();
+}
+
+Status Experiment::ServeSample(std::size_t task) {
+  if (task < kArms) {
+    LEEWAY_ASSIGN_OR_RETURN(capacity_[task],
+                            CapacityOf(*sample_, plans_of_[task], summary_.slo, replay_,
+                                       Base(ReplayRequest::Detail::kLatencies)));
+    return Status();
+  }
+  task -= kArms;
+  if (task < kArms * summary_.sweep.size()) {
+    LoopSweepPoint& point = summary_.sweep[task / kArms];
+    Nanos* const p99[] = {&point.frozen_p99, &point.adapted_p99, &point.clairvoyant_p99};
+    const std::size_t arm = task % kArms;
+    return SweepOne(sample_->At(point.rate_rps, plans_of_[arm]), *p99[arm]);
+  }
+  task -= kArms * summary_.sweep.size();
+  return ServeFormation(task / 2, task % 2);
+}
+
+Status Experiment::SweepOne(const Sample::Timed& timed, Nanos& p99) {
+  ReplayRequest request = Base(ReplayRequest::Detail::kLatencies);
+  request.requests = timed.requests;
+  request.plans = timed.plans;
+  LEEWAY_ASSIGN_OR_RETURN(const ReplayOutcome outcome, replay_(request));
+  p99 = PercentileOf(outcome.latencies, 0.99);
+  return Status();
+}
+
+// The adapted plans on the sample, batched by bucket (0) or first come (1): at the load (0), and
+// with all due at once (1).
+Status Experiment::ServeFormation(std::size_t kind, std::size_t at_once) {
+  LoopFormation& formation = summary_.formation[kind];
+  const Sample::Timed timed = at_once != 0
+                                  ? sample_->AtOnce(plans_of_[1])
+                                  : sample_->At(options_.load.load * saturated_rps_, plans_of_[1]);
+  ReplayRequest request =
+      Base(at_once != 0 ? ReplayRequest::Detail::kAttributed : ReplayRequest::Detail::kLatencies);
+  request.formation =
+      kind == 0 ? ReplayRequest::Formation::kByBucket : ReplayRequest::Formation::kFirstCome;
+  request.requests = timed.requests;
+  request.plans = timed.plans;
+  if (at_once != 0) request.census = {Instant()};
+  LEEWAY_ASSIGN_OR_RETURN(const ReplayOutcome outcome, replay_(request));
+  // The two replays of a kind run side by side: each writes fields of its own.
+  if (at_once == 0) {
+    formation.name = kind == 0 ? "by bucket" : "first come";
+    formation.p50 = PercentileOf(outcome.latencies, 0.50);
+    formation.p99 = PercentileOf(outcome.latencies, 0.99);
+    return Status();
+  }
+  formation.runs = outcome.summary.runs;
+  formation.throughput_rps = ThroughputOf(outcome);
+  double useful = 0, executed = 0;
+  for (const LoopRequest& request : timed.requests) {
+    useful += static_cast<double>((*curve_)(request.length).count());
+  }
+  for (const telemetry::ExecutedSteps& steps : outcome.executed) {
+    executed += static_cast<double>(steps.steps) * static_cast<double>(steps.modelled.count());
+  }
+  formation.padding_share = executed > 0 ? std::max(0.0, 1 - useful / executed) : 0;
+  return Status();
+}
+
+void Experiment::DescribeInput() {
+  summary_.model = input_.model->model;
+  summary_.device = input_.device->name;
+  summary_.traffic = input_.traffic->name();
+  summary_.dim = compiler_.domain().name;
+  summary_.seed = options_.seed;
+  summary_.requests = traffic_.requests.size() + traffic_.windows.front().requests.size();
+  summary_.scored_requests = traffic_.requests.size();
+  summary_.window = source_->window();
+  summary_.span = source_->windows().back().to - source_->windows().front().from;
+  summary_.compile_time = options_.compile.time;
+  summary_.rate = load_.rate == LoadOptions::Rate::kFlat ? "flat" : "recorded";
+  summary_.load = options_.load.load;
+  summary_.phi = options_.compile.phi;
+  summary_.time_compression = traffic_.compression;
+  summary_.clamped_rate = static_cast<double>(source_->clamped()) /
+                          static_cast<double>(std::max<std::uint64_t>(1, source_->seen()));
+  summary_.variants = options_.compile.variants;
+  summary_.reality = options_.reality.kind == LoopReality::Kind::kExact
+                         ? "exact"
+                         : absl::StrCat("noise, seed ", options_.reality.seed);
+  summary_.digests = {input_.model->digest_hex, input_.device->digest.ToHex(),
+                      input_.traffic->digest_hex(), record_->frozen_plan->digest_hex,
+                      record_->adapted_plan->digest_hex};
+}
+
+Result<std::shared_ptr<LoopRecord>> Experiment::Run() {
+  LEEWAY_RETURN_IF_ERROR(CheckOptions());
+  progress_.Enter(LoopProgress::Stage::kRead, 1);
+  LEEWAY_RETURN_IF_ERROR(OpenTraffic());
+  LEEWAY_ASSIGN_OR_RETURN(curve_,
+                          compile::WorkCurve::Make(compiler_, 1, [this] { return Polled(); }));
+  spec_ = SpecOf(*curve_, options_.compile.variants, options_.compile.phi);
+  LEEWAY_ASSIGN_OR_RETURN(
+      traffic_,
+      LoadTraffic(
+          *source_, load_, [this](const LoopRequests& first) { return CompileFirst(first); },
+          [this](const std::vector<LoopRequests>& samples) { return Throughputs(samples); }));
+  DescribeWindows();
+  LEEWAY_RETURN_IF_ERROR(CompileArms());
+  LEEWAY_RETURN_IF_ERROR(SetSlo());
+  LEEWAY_RETURN_IF_ERROR(Serve());
+  DescribeInput();
+  FindContradictions(summary_);
+  return record_;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<LoopRecord>> RunExperiment(const ExperimentInput& input,
+                                                  compile::Compiler& compiler,
+                                                  const Replay& replay) {
+  return Experiment(input, compiler, replay).Run();
+}
+
+}  // namespace leeway::retune

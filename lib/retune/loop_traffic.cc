@@ -1,0 +1,206 @@
+#include "retune/loop_traffic.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/prng.h"
+#include "base/status_macros.h"
+
+namespace leeway::retune {
+namespace {
+
+constexpr std::uint64_t kRequestsPerPoll = 1 << 14;
+
+}  // namespace
+
+TrafficWindow LengthsOf(const LoopRequests& requests) {
+  std::vector<LengthWeight> all, halves[2];
+  all.reserve(requests.size());
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    all.push_back({requests[i].length, 1});
+    halves[i % 2].push_back({requests[i].length, 1});
+  }
+  return {LengthHistogram(std::move(all)), LengthHistogram(std::move(halves[0])),
+          LengthHistogram(std::move(halves[1]))};
+}
+
+Result<LoopSource> LoopSource::Open(std::shared_ptr<const traffic::Body> body,
+                                    const Options& options) {
+  LoopSource source(std::move(body), options);
+  source.drawn_ = source.body_->drawn_requests().has_value();
+  if (source.drawn_) {
+    source.requests_ = *source.body_->drawn_requests();
+  } else {
+    LEEWAY_RETURN_IF_ERROR(source.ReadRecorded());
+  }
+  if (source.requests_ > kMaxLoopRequests) {
+    return base::ResourceExhausted(absl::StrCat(source.body_->name(), ": ", source.requests_,
+                                                " requests; the loop keeps at most ",
+                                                kMaxLoopRequests));
+  }
+  LEEWAY_RETURN_IF_ERROR(source.FindWindow());
+  LEEWAY_RETURN_IF_ERROR(source.ReadWindows());
+  if (source.windows_.size() < 2) {
+    return base::FailedPrecondition(absl::StrCat(
+        source.body_->name(), ": ", source.windows_.size(), " window of ", source.window_.count(),
+        " ns has requests; the first is compiled for and at least one more is served: choose a "
+        "shorter window"));
+  }
+  return source;
+}
+
+Status LoopSource::FindWindow() {
+  window_ = options_.window;
+  if (window_ > Nanos{0}) return Status();
+  Nanos span = body_->declared_span().value_or(Nanos{0});
+  if (!recorded_.empty()) span = recorded_.back().at.since_origin() + Nanos{1};
+  window_ = std::min<Nanos>(1h, span / 6);
+  if (window_ <= Nanos{0}) {
+    return base::FailedPrecondition(
+        absl::StrCat(body_->name(), ": the traffic has no span to cut into windows"));
+  }
+  return Status();
+}
+
+Result<LoopRequest> LoopSource::Bound(const traffic::Arrival& arrival) {
+  LoopRequest request{arrival.at, arrival.stream, arrival.dims[options_.dim]};
+  ++seen_;
+  if (seen_ % kRequestsPerPoll == 0 && options_.polled && !options_.polled()) {
+    return Status(StatusCode::kCancelled, "the loop was cancelled");
+  }
+  if (request.length >= options_.min && request.length <= options_.max) return request;
+  if (options_.outside == Options::Outside::kRefuse) {
+    return base::OutOfRange(absl::StrCat(
+        "request at ", request.at.count(), " ns: dim \"", options_.name, "\" is ", request.length,
+        ", outside its domain [", options_.min, ", ", options_.max, "]"));
+  }
+  ++clamped_;
+  request.length = std::clamp(request.length, options_.min, options_.max);
+  return request;
+}
+
+Status LoopSource::ReadRecorded() {
+  LEEWAY_ASSIGN_OR_RETURN(const auto reader, body_->NewReader(options_.seed));
+  for (;;) {
+    LEEWAY_ASSIGN_OR_RETURN(const auto arrival, reader->Next());
+    if (!arrival) break;
+    if (recorded_.size() == kMaxLoopRequests) {
+      return base::ResourceExhausted(absl::StrCat(body_->name(), ": more than ", kMaxLoopRequests,
+                                                  " requests, the most that the loop keeps"));
+    }
+    LEEWAY_ASSIGN_OR_RETURN(const LoopRequest request, Bound(*arrival));
+    recorded_.push_back(request);
+  }
+  requests_ = recorded_.size();
+  return Status();
+}
+
+Status LoopSource::ReadWindows() {
+  double total = 0;
+  if (drawn_) {
+    LEEWAY_ASSIGN_OR_RETURN(const auto reader,
+                            body_->NewWindows(window_, options_.dim, options_.seed));
+    for (;;) {
+      LEEWAY_ASSIGN_OR_RETURN(const auto window, reader->Next());
+      if (!window) break;
+      double count = 0;
+      for (const auto& [length, weight] : window->lengths) count += weight;
+      if (count > 0) windows_.push_back({window->start, window->end, count});
+      total += count;
+    }
+  }
+  for (const LoopRequest& request : recorded_) {
+    const std::int64_t index = request.at.count() / window_.count();
+    const Instant from{window_ * index};
+    if (windows_.empty() || windows_.back().from != from) {
+      const bool last = from > Instant::Max() - window_;
+      windows_.push_back({from, last ? Instant::Max() : from + window_, 0});
+    }
+    ++windows_.back().expected;
+    ++total;
+  }
+  // Of what is drawn, not of what the source counted.
+  for (Window& window : windows_) window.expected *= static_cast<double>(requests_) / total;
+  return Status();
+}
+
+void LoopSource::Merge(std::size_t from, double least, const std::vector<double>& expected) {
+  std::vector<Window> merged(windows_.begin(),
+                             windows_.begin() + static_cast<std::ptrdiff_t>(from));
+  std::vector<double> holds(from, 0);
+  for (std::size_t w = from; w < windows_.size(); ++w) {
+    if (merged.size() > from && holds.back() < least) {
+      merged.back().to = windows_[w].to;
+      merged.back().expected += windows_[w].expected;
+      holds.back() += expected[w];
+    } else {
+      merged.push_back(windows_[w]);
+      holds.push_back(expected[w]);
+    }
+  }
+  if (merged.size() > from + 1 && holds.back() < least) {
+    const Window last = merged.back();
+    merged.pop_back();
+    merged.back().to = last.to;
+    merged.back().expected += last.expected;
+  }
+  windows_ = std::move(merged);
+}
+
+std::size_t LoopSource::WindowOf(Instant at) const {
+  const auto after =
+      std::upper_bound(windows_.begin() + 1, windows_.end(), at,
+                       [](Instant time, const Window& window) { return time < window.from; });
+  return static_cast<std::size_t>(after - windows_.begin() - 1);
+}
+
+Result<std::vector<LoopRequests>> LoopSource::Sorted(traffic::Reader& reader) {
+  std::vector<LoopRequests> by_window(windows_.size());
+  for (;;) {
+    LEEWAY_ASSIGN_OR_RETURN(const auto arrival, reader.Next());
+    if (!arrival) break;
+    LEEWAY_ASSIGN_OR_RETURN(const LoopRequest request, Bound(*arrival));
+    by_window[WindowOf(request.at)].push_back(request);
+  }
+  return by_window;
+}
+
+Result<std::vector<LoopRequests>> LoopSource::AtOwnRates() {
+  if (drawn_) {
+    LEEWAY_ASSIGN_OR_RETURN(const auto reader, body_->NewReader(options_.seed));
+    return Sorted(*reader);
+  }
+  std::vector<LoopRequests> by_window(windows_.size());
+  for (const LoopRequest& request : recorded_) by_window[WindowOf(request.at)].push_back(request);
+  return by_window;
+}
+
+Result<std::vector<LoopRequests>> LoopSource::Draw(const std::vector<std::uint64_t>& counts,
+                                                   std::uint64_t seed) {
+  std::vector<LoopRequests> drawn;
+  if (drawn_) {
+    std::vector<traffic::WindowDraw> draws;
+    for (std::size_t w = 0; w < windows_.size(); ++w)
+      draws.push_back({windows_[w].from, counts[w]});
+    LEEWAY_ASSIGN_OR_RETURN(const auto reader, body_->NewDraw(draws, seed));
+    LEEWAY_ASSIGN_OR_RETURN(drawn, Sorted(*reader));
+  } else {
+    LEEWAY_ASSIGN_OR_RETURN(const std::vector<LoopRequests> own, AtOwnRates());
+    drawn.resize(windows_.size());
+    for (std::size_t w = 0; w < windows_.size(); ++w) {
+      base::Prng prng =
+          base::Prng(seed).Fork(absl::StrCat("loop window ", windows_[w].from.count()));
+      std::vector<std::uint64_t> picks(counts[w]);
+      for (std::uint64_t& pick : picks) pick = prng.Below(own[w].size());
+      std::sort(picks.begin(), picks.end());
+      for (std::uint64_t pick : picks) drawn[w].push_back(own[w][pick]);
+    }
+  }
+  for (LoopRequests& window : drawn) {
+    for (LoopRequest& request : window) request.at = Instant();
+  }
+  return drawn;
+}
+
+}  // namespace leeway::retune
