@@ -10,6 +10,7 @@
 #include "base/status_macros.h"
 #include "device/plan_fit.h"
 #include "exec/ledger.h"
+#include "exec/round_skipper.h"
 #include "sched/model.h"
 #include "sched/scheduler.h"
 
@@ -162,7 +163,8 @@ class Simulation {
                               Other())
                         : nullptr),
         world_(*config.device, attributor_.get()),
-        scheduler_(world_, *config.device, domains, PolicyOptions(config.serving), observer()) {
+        scheduler_(world_, *config.device, domains, PolicyOptions(config.serving), observer()),
+        skipper_(scheduler_, world_, attributor_.get()) {
     world_.Attach(scheduler_);
     ends_.Attach(world_);
     if (attributor_) attributor_->Attach(world_);
@@ -192,6 +194,7 @@ class Simulation {
   void SwapDue(Instant now);
 
   Status Submit(const SimArrival& arrival) {
+    skipper_.Disturb();
     LEEWAY_RETURN_IF_ERROR(ledger_.Submitted(arrival));
     // A refusal has been counted; it is not an error of the simulation.
     const Result<sched::RequestId> id = scheduler_.Submit(
@@ -202,8 +205,10 @@ class Simulation {
     return Status();
   }
 
+  Instant next_cancel() const { return cancels_.empty() ? kNever : cancels_.top().first; }
   // Cancels what its caller gave up on by now; what has ended by itself is left alone.
   void CancelDue(Instant now) {
+    skipper_.Disturb();
     for (; !cancels_.empty() && cancels_.top().first <= now; cancels_.pop()) {
       (void)scheduler_.Cancel(cancels_.top().second);
     }
@@ -224,6 +229,7 @@ class Simulation {
   std::unique_ptr<Attributor> attributor_;  // null where only latencies are asked for
   SimulatedWorld world_;
   sched::Scheduler scheduler_;
+  RoundSkipper skipper_;
   using CancelAt = std::pair<Instant, sched::RequestId>;
   std::priority_queue<CancelAt, std::vector<CancelAt>, std::greater<>> cancels_;
 };
@@ -238,6 +244,7 @@ Status Simulation::Open() {
 }
 
 void Simulation::SwapDue(Instant now) {
+  skipper_.Disturb();
   for (; next_swap() <= now; ++swapped_) {
     std::shared_ptr<sched::Model> model = std::move(models_[swapped_ + 1]);
     for (std::size_t s = 0; s < config_.streams.size(); ++s) {
@@ -253,8 +260,7 @@ Status Simulation::Run(const NextArrival& next) {
   if (!arrival) return base::InvalidArgument("the traffic holds no request");
   for (std::uint64_t instants = 1;; ++instants) {
     if (instants % kInstantsPerProgress == 0) LEEWAY_RETURN_IF_ERROR(Report());
-    Instant at = std::min(world_.next_event(), arrival ? arrival->at : kNever);
-    if (!cancels_.empty()) at = std::min(at, cancels_.top().first);
+    Instant at = std::min({world_.next_event(), arrival ? arrival->at : kNever, next_cancel()});
     if (at == kNever) break;  // plans that come after the last end serve nobody
     if (at > kEndOfTime) {
       return base::OutOfRange(
@@ -263,8 +269,8 @@ Status Simulation::Run(const NextArrival& next) {
     }
     at = std::min(at, next_swap());
     world_.AdvanceTo(at);
-    SwapDue(at);
-    CancelDue(at);
+    if (next_swap() <= at) SwapDue(at);
+    if (next_cancel() <= at) CancelDue(at);
     while (arrival && arrival->at <= at) {
       LEEWAY_RETURN_IF_ERROR(Submit(*arrival));
       LEEWAY_ASSIGN_OR_RETURN(arrival, next());
@@ -272,6 +278,9 @@ Status Simulation::Run(const NextArrival& next) {
     world_.PumpWoken();
     LEEWAY_RETURN_IF_ERROR(scheduler_.status());
     if (attributor_) LEEWAY_RETURN_IF_ERROR(attributor_->status());
+    if (config_.loops == SimConfig::Loops::kPlay) continue;
+    skipper_.AfterInstant(
+        std::min({arrival ? arrival->at : kEndOfTime, next_swap(), next_cancel()}));
   }
   if (scheduler_.idle()) return Status();
   return Status(StatusCode::kInternal, "the simulation stalled with requests in flight");
