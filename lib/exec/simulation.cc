@@ -1,11 +1,10 @@
 #include "exec/simulation.h"
 
 #include <algorithm>
-#include <functional>
-#include <queue>
 #include <utility>
-#include <vector>
 
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "device/plan_fit.h"
@@ -155,12 +154,9 @@ class Simulation {
       : config_(config),
         models_(std::move(models)),
         ledger_(config, *models_.front()),
-        ends_([this](const RequestRecord& request) { ledger_.Ok(request); }, Other()),
+        ends_(Ok(), Other()),
         attributor_(config.detail == SimConfig::Detail::kAttributed
-                        ? std::make_unique<Attributor>(
-                              *config.device, domains,
-                              [this](const RequestRecord& request) { ledger_.Ok(request); },
-                              Other())
+                        ? std::make_unique<Attributor>(*config.device, domains, Ok(), Other())
                         : nullptr),
         world_(*config.device, attributor_.get()),
         scheduler_(world_, *config.device, domains, PolicyOptions(config.serving), observer()),
@@ -176,9 +172,17 @@ class Simulation {
   }
 
  private:
+  Attributor::OnOk Ok() {
+    return [this](const RequestRecord& request) {
+      ForgetCancel(*request.request);
+      ledger_.Ok(request);
+    };
+  }
   Attributor::OnOther Other() {
-    return
-        [this](const sched::Request& request, Outcome outcome) { ledger_.Other(request, outcome); };
+    return [this](const sched::Request& request, Outcome outcome) {
+      ForgetCancel(request);
+      ledger_.Other(request, outcome);
+    };
   }
 
   sched::Observer* observer() {
@@ -196,22 +200,36 @@ class Simulation {
   Status Submit(const SimArrival& arrival) {
     skipper_.Disturb();
     LEEWAY_RETURN_IF_ERROR(ledger_.Submitted(arrival));
-    // A refusal has been counted; it is not an error of the simulation.
-    const Result<sched::RequestId> id = scheduler_.Submit(
-        sched::StreamId(arrival.stream), arrival.dims, arrival.timeout, ledger_.submitted());
-    if (id.ok() && arrival.cancel_after < kNever - arrival.at) {
-      cancels_.push({arrival.at + arrival.cancel_after, *id});
+    const std::uint64_t user = ledger_.submitted();
+    if (arrival.cancel_after < kNever - arrival.at) {
+      cancel_at_[user] = arrival.at + arrival.cancel_after;
     }
+    // A refusal has been counted; it is not an error of the simulation.
+    const Result<sched::RequestId> id =
+        scheduler_.Submit(sched::StreamId(arrival.stream), arrival.dims, arrival.timeout, user);
+    // What has ended already, refused or without a step to run, is forgotten by now.
+    const auto cancel = cancel_at_.find(user);
+    if (cancel != cancel_at_.end()) cancels_[{cancel->second, user}] = id.value();
     return Status();
   }
 
-  Instant next_cancel() const { return cancels_.empty() ? kNever : cancels_.top().first; }
-  // Cancels what its caller gave up on by now; what has ended by itself is left alone.
+  Instant next_cancel() const { return cancels_.empty() ? kNever : cancels_.begin()->first.first; }
+  // Cancels what its caller gave up on by now.
   void CancelDue(Instant now) {
     skipper_.Disturb();
-    for (; !cancels_.empty() && cancels_.top().first <= now; cancels_.pop()) {
-      (void)scheduler_.Cancel(cancels_.top().second);
+    while (next_cancel() <= now) {
+      const sched::RequestId id = cancels_.begin()->second;
+      cancels_.erase(cancels_.begin());
+      (void)scheduler_.Cancel(id);
     }
+  }
+
+  // The request has ended: nothing is left to cancel, and time need not go on for it.
+  void ForgetCancel(const sched::Request& request) {
+    const auto cancel = cancel_at_.find(request.user);
+    if (cancel == cancel_at_.end()) return;
+    cancels_.erase({cancel->second, request.user});
+    cancel_at_.erase(cancel);
   }
 
   Status Report() {
@@ -230,8 +248,9 @@ class Simulation {
   SimulatedWorld world_;
   sched::Scheduler scheduler_;
   RoundSkipper skipper_;
-  using CancelAt = std::pair<Instant, sched::RequestId>;
-  std::priority_queue<CancelAt, std::vector<CancelAt>, std::greater<>> cancels_;
+  // Of live requests, by the count of arrivals at their submit: when they are cancelled.
+  absl::flat_hash_map<std::uint64_t, Instant> cancel_at_;
+  absl::btree_map<std::pair<Instant, std::uint64_t>, sched::RequestId> cancels_;
 };
 
 Status Simulation::Open() {

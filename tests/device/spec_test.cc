@@ -114,6 +114,11 @@ TEST_CASE("every slip in a description is named with its path and bound", "[devi
        [](auto& d) { d.mutable_core_classes(0)->set_clock_hz(-5); }},
       {"core_classes[0].core_clock_hz: 1 clocks for 2 cores",
        [](auto& d) { d.mutable_core_classes(0)->add_core_clock_hz(1); }},
+      {"core_classes[0].core_clock_hz[1]: a core with a clock of its own is not modelled",
+       [](auto& d) {
+         d.mutable_core_classes(0)->add_core_clock_hz(1'000'000'000);
+         d.mutable_core_classes(0)->add_core_clock_hz(999'999'999);
+       }},
       {"core_classes[0]: core class \"matrix\" has no array and no vector unit",
        [](auto& d) {
          d.mutable_core_classes(0)->clear_array();
