@@ -15,7 +15,7 @@ void RoundSkipper::OnRound(Instant next) {
   const std::uint64_t begun =
       scheduler_.last_round().number - std::exchange(seen_, scheduler_.last_round().number);
   // Several at one instant nest, or the last took no time: the state between them is not known.
-  if (begun != 1 || !scheduler_.alone() || world_.transferring()) return before_.reset();
+  if (begun != 1 || !scheduler_.alone() || !world_.calm()) return before_.reset();
   Mark now = Take();
   const bool alike = before_ && before_->round.run == now.round.run &&
                      before_->round.generation == now.round.generation &&

@@ -149,6 +149,12 @@ bool SimulatedWorld::Mark::Alike(const Mark& other) const {
   return std::equal(cores.begin(), cores.end(), other.cores.begin(), other.cores.end(), alike);
 }
 
+bool SimulatedWorld::calm() const {
+  return link_.active() == 0 && std::all_of(cores_.begin(), cores_.end(), [](const Core& core) {
+           return core.launched.size() <= 1;
+         });
+}
+
 SimulatedWorld::Mark SimulatedWorld::TakeMark() const {
   Mark mark;
   for (std::size_t c = 0; c < cores_.size(); ++c) {

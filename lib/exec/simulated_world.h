@@ -71,9 +71,10 @@ class SimulatedWorld final : public sched::Env {
     // Whether the cores are at the same, but for the number of the repetition.
     bool Alike(const Mark& other) const;
   };
-  // Requires that nothing is being transferred.
+  // Requires calm().
   Mark TakeMark() const;
-  bool transferring() const { return link_.active() > 0; }
+  // Whether nothing is being transferred, and no step waits behind another on its core.
+  bool calm() const;
   Instant next_timer() const { return timers_.empty() ? Instant::Max() : timers_.top().first; }
   // Goes on by `rounds` periods in which the cores do each time what they did since `before`, and
   // then are at what they are at.
