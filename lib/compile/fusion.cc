@@ -91,8 +91,10 @@ class Merger {
     const plan::Group merged = Merged(producer, consumer);
     const Result<Choice> choice = pricer_.Choose(graph_, merged, dims_);
     if (!choice.ok()) return;
-    const Nanos gain = a.fused.choice.time + b.fused.choice.time - choice->time;
-    if (gain <= Nanos{0} || !pricer_.Cost(graph_, merged, largest_, *choice).ok()) return;
+    const Nanos time = a.fused.choice.time + b.fused.choice.time - choice->time;
+    const Nanos gain = a.fused.choice.score() + b.fused.choice.score() - choice->score();
+    if (time <= Nanos{0} || gain <= Nanos{0}) return;
+    if (!pricer_.Cost(graph_, merged, largest_, *choice).ok()) return;
     offers_.push({gain, producer, consumer, a.version, b.version, *choice});
   }
 

@@ -180,7 +180,15 @@ Costed CostOf(const plan::Body& plan, const device::Spec& device, const std::str
   const auto table = sched::MakeCostTable(plan, device, domains, *graph, dims);
   INFO(table.status().ToString());
   REQUIRE(table.ok());
-  return {table->core_time, table->steps};
+  Costed costed{table->core_time, table->steps};
+  for (std::uint32_t n = 0; n < graph->nodes().size(); ++n) {
+    if (graph->nodes()[n].call != nullptr) continue;
+    const std::int64_t times = table->rounds[graph->nodes()[n].frame] * table->shards[n];
+    costed.dram_bytes +=
+        static_cast<double>(times) *
+        static_cast<double>(table->cost(sched::NodeId(n), table->first_class[n]).dram_bytes);
+  }
+  return costed;
 }
 
 }  // namespace leeway::compile::testing
