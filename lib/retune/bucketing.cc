@@ -109,11 +109,11 @@ void Relax(const Points& p, std::vector<double>& best, std::int32_t* from, Hull&
 }
 
 // The point of the top edge, −1 if a plan without edges is cheaper than any.
-std::int32_t BestTop(const Points& p, const std::vector<double>& best, Tail tail) {
+std::int32_t BestTop(const Points& p, const std::vector<double>& best, const BucketSpec& spec) {
   auto top = static_cast<std::int32_t>(p.edge.size()) - 1;
-  if (tail == Tail::kCovered) return top;
+  if (spec.tail == Tail::kCovered) return top;
   double least = best.back();
-  for (std::size_t i = p.edge.size() - 1; i-- > 0;) {
+  for (std::size_t i = p.edge.size() - 1; i-- > 0 && p.edge[i] >= spec.covers;) {
     // Not strict: of equal costs the lowest top edge is kept.
     if (best[i] + p.tail[i] <= least) {
       least = best[i] + p.tail[i];
@@ -121,12 +121,12 @@ std::int32_t BestTop(const Points& p, const std::vector<double>& best, Tail tail
     }
   }
   // Alignment may pad everything to more than phi.
-  return p.all_fallback < least ? -1 : top;
+  return p.all_fallback < least && spec.covers == 0 ? -1 : top;
 }
 
-Edges OptimalEdges(const Points& p, int max_buckets, Tail tail) {
+Edges OptimalEdges(const Points& p, const BucketSpec& spec) {
   const std::size_t n = p.edge.size();
-  const std::size_t k = std::min(static_cast<std::size_t>(max_buckets), n);
+  const std::size_t k = std::min(static_cast<std::size_t>(spec.max_buckets), n);
   std::vector<double> best(n);
   for (std::size_t i = 0; i < n; ++i) best[i] = p.cost[i] * p.prefix[i];
   std::vector<std::int32_t> from((k - 1) * n);
@@ -134,7 +134,7 @@ Edges OptimalEdges(const Points& p, int max_buckets, Tail tail) {
   for (std::size_t row = 0; row + 1 < k; ++row) Relax(p, best, from.data() + row * n, hull);
 
   Edges edges;
-  std::int32_t at = BestTop(p, best, tail);
+  std::int32_t at = BestTop(p, best, spec);
   for (std::size_t row = k - 1; at >= 0; --row) {
     edges.push_back(p.edge[static_cast<std::size_t>(at)]);
     if (row == 0) break;
@@ -152,7 +152,13 @@ FittedBuckets FitBuckets(const LengthHistogram& lengths, const BucketSpec& spec)
   LEEWAY_CHECK(spec.max_buckets >= 1 && spec.align >= 1 && spec.fallback_factor >= 1);
   FittedBuckets fitted;
   if (lengths.empty()) return fitted;
-  fitted.edges = OptimalEdges(MakePoints(lengths, spec), spec.max_buckets, spec.tail);
+  if (spec.covers > 0) {
+    LengthHistogram promised = lengths;
+    promised.Add(spec.covers, 0);
+    fitted.edges = OptimalEdges(MakePoints(promised, spec), spec);
+  } else {
+    fitted.edges = OptimalEdges(MakePoints(lengths, spec), spec);
+  }
   // Summed as every other plan's work is, so that costs compare.
   const BucketWork work = Evaluate(fitted.edges, lengths, spec);
   fitted.cost = work.cost;

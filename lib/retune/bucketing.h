@@ -45,6 +45,9 @@ struct BucketSpec {
   std::int64_t align = 1;
   CostFn cost = TokenCost;
   Tail tail = Tail::kFallback;
+  // The top edge is no lower than this, whatever was seen: a plan that replaces another keeps its
+  // promises. 0: no such bound.
+  std::int64_t covers = 0;
 };
 
 using Edges = std::vector<std::int64_t>;
@@ -56,8 +59,9 @@ struct FittedBuckets {
   double tail = 0;
 };
 
-// Returns the optimal plan for the histogram: at most max_buckets edges; none for an empty one or
-// where aligned edges pad so much that the fallback path is cheaper for all.
+// Returns the optimal plan for the histogram: at most max_buckets edges; none for an empty one or,
+// unless spec.covers wants some, where aligned edges pad so much that the fallback path is cheaper
+// for all.
 // O(max_buckets · n) time and memory.
 FittedBuckets FitBuckets(const LengthHistogram& lengths, const BucketSpec& spec);
 
