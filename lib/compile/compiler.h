@@ -49,7 +49,8 @@ class Compiler {
   Compiler& operator=(Compiler&&) noexcept;
   ~Compiler();
 
-  // The bucketed dim, and its domain.
+  // The entry that requests run; the bucketed dim, and its domain.
+  plan::Index entry() const;
   plan::Index dim() const;
   const plan::Dim& domain() const;
 
@@ -58,12 +59,13 @@ class Compiler {
   // kResourceExhausted or kOutOfRange from the cost model.
   Result<Nanos> CoreTime(std::int64_t length);
 
-  // Returns a plan with one variant per edge, of the model's graph: dims, tensors, operators and
-  // annotations unchanged, variants and profile replaced. `edges` rise strictly within the domain.
-  // The name of a variant tells its edge ("s512"); groups have a kernel key, a tiling where the cost
-  // model found one, and a profile at sampled batches. The batch shrinks where activations of the
-  // concurrent runs would not fit the DRAM.
-  // kInvalidArgument for edges, kResourceExhausted where not even a batch of one fits.
+  // Returns a plan with one variant per edge, of the model's graph: dims, tensors, operators,
+  // annotations and shape profile unchanged, variants of what is mapped replaced. Other entries
+  // keep theirs, unless they call what is mapped. `edges` rise strictly within the domain.
+  // The name of a variant tells its edge ("s512"); groups have a kernel key and a profile at
+  // sampled batches. They state no tiling: the cost model finds the best one for each batch. The
+  // batch shrinks where activations of the concurrent runs would not fit the DRAM. kInvalidArgument
+  // for edges, kResourceExhausted where not even a batch of one fits.
   Result<std::shared_ptr<const plan::Body>> Compile(std::span<const std::int64_t> edges);
 
  private:

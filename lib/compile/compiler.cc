@@ -1,0 +1,282 @@
+#include "compile/compiler.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "compile/bucket_dims.h"
+#include "compile/compile_proto.h"
+#include "compile/mapping.h"
+#include "compile/pricer.h"
+#include "device/plan_fit.h"
+#include "plan/load.h"
+
+namespace leeway::compile {
+namespace {
+
+using Variants = std::vector<plan::Variant>;  // by graph
+
+Result<plan::Index> FindEntry(const plan::Body& model, const std::string& name) {
+  if (!name.empty()) {
+    const std::optional<plan::Index> found = model.FindEntry(name);
+    if (!found) return base::NotFound(absl::StrCat("the model has no entry \"", name, "\""));
+    if (!model.entries[*found].internal) return *found;
+    return base::InvalidArgument(
+        absl::StrCat("entry \"", name, "\" is internal: only a call runs it"));
+  }
+  std::optional<plan::Index> only;
+  for (plan::Index e = 0; e < model.entries.size(); ++e) {
+    if (model.entries[e].internal) continue;
+    if (only) {
+      return base::InvalidArgument(absl::StrCat("the model has several entries, \"",
+                                                model.entries[*only].name, "\" and \"",
+                                                model.entries[e].name, "\": name one"));
+    }
+    only = e;
+  }
+  if (!only) return base::InvalidArgument("the model has no entry for requests");
+  return *only;
+}
+
+// Of every entry: whether it runs one of `graphs`, itself included.
+std::vector<bool> RunsAny(const plan::Body& model, const Graphs& graphs) {
+  std::vector<bool> runs(model.entries.size(), false);
+  for (plan::Index e = 0; e < model.entries.size(); ++e) {
+    for (const EntryGraph& called : CollectGraphs(model, e)) {
+      runs[e] = runs[e] || std::any_of(graphs.begin(), graphs.end(), [&](const EntryGraph& graph) {
+                  return graph.index() == called.index();
+                });
+    }
+  }
+  return runs;
+}
+
+}  // namespace
+
+struct Compiler::State {
+  State(std::shared_ptr<const plan::Body> of, std::shared_ptr<const device::Spec> on,
+        const CompilerOptions& options, BucketDims bucketed, plan::Index entry)
+      : model(std::move(of)),
+        device(std::move(on)),
+        runs(options.concurrent_runs > 0 ? options.concurrent_runs
+                                         : static_cast<int>(device->core_count())),
+        dims(std::move(bucketed)),
+        graphs(CollectGraphs(*model, entry)),
+        pricer(*device),
+        fitted(*model) {
+    fitted.serialized.clear();
+    for (plan::Entry& of_plan : fitted.entries) of_plan.variants.clear();
+  }
+
+  Status CheckOperators() const;
+  Status CheckEdges(std::span<const std::int64_t> edges) const;
+  // Returns the mapping of the octave that `length` lies in.
+  Result<const Mapping*> MappingFor(std::int64_t length);
+  // Returns the groups of a bucket by graph, for batches of up to `batch`, as yet without a
+  // profile.
+  Variants Bucket(const Mapping& mapping, std::int64_t edge, std::int64_t batch) const;
+  // Adds what the cost model says about sampled batches.
+  Status AddProfiles(const Mapping& mapping, std::int64_t edge, std::int64_t batch,
+                     Variants& variants) const;
+  // Returns OK if the bucket fits the device, else kResourceExhausted with the first finding.
+  Status CheckBucket(const Mapping& mapping, std::int64_t edge, std::int64_t batch);
+  // Returns the largest batch that fits, at most the one that was asked for.
+  Result<std::int64_t> BatchLimit(const Mapping& mapping, std::int64_t edge);
+  Result<Variants> Compiled(std::int64_t edge);
+
+  std::shared_ptr<const plan::Body> model;
+  std::shared_ptr<const device::Spec> device;
+  int runs;
+  BucketDims dims;
+  Graphs graphs;
+  Pricer pricer;
+  // The model with the variants of one bucket, to ask whether they fit.
+  plan::Body fitted;
+
+  std::map<std::int64_t, Mapping> octaves;
+  absl::flat_hash_map<std::int64_t, Nanos> core_times;
+  absl::flat_hash_map<std::int64_t, std::int64_t> batch_limits;  // by edge
+};
+
+Status Compiler::State::CheckOperators() const {
+  const std::vector<std::int64_t> smallest = dims.At(dims.domain().min, 1);
+  for (const EntryGraph& graph : graphs) {
+    for (plan::Index op = 0; op < graph.size(); ++op) {
+      if (graph.CallOf(op) != nullptr) continue;
+      LEEWAY_RETURN_IF_ERROR(pricer.CheckAble(graph, op, smallest));
+    }
+  }
+  return Status();
+}
+
+Status Compiler::State::CheckEdges(std::span<const std::int64_t> edges) const {
+  const plan::Dim& domain = dims.domain();
+  if (edges.empty()) return base::InvalidArgument("no bucket edges");
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    if (edges[i] < domain.min || edges[i] > domain.max) {
+      return base::InvalidArgument(absl::StrCat("bucket edge ", edges[i], " leaves the domain [",
+                                                domain.min, ", ", domain.max, "] of dim \"",
+                                                domain.name, "\""));
+    }
+    if (i > 0 && edges[i] <= edges[i - 1]) {
+      return base::InvalidArgument(absl::StrCat(
+          "bucket edge ", edges[i], " does not rise above the one before it, ", edges[i - 1]));
+    }
+  }
+  return Status();
+}
+
+Result<const Mapping*> Compiler::State::MappingFor(std::int64_t length) {
+  const std::int64_t octave = dims.Octave(length);
+  if (const auto known = octaves.find(octave); known != octaves.end()) return &known->second;
+  const std::vector<std::int64_t> alone = dims.At(octave, 1);
+  // What is fused needs no more DRAM than what is not: this batch fits in either case. That not
+  // even a batch of one would fit unfused says nothing yet.
+  LEEWAY_ASSIGN_OR_RETURN(const Mapping unfused, MapUnfused(graphs, pricer, alone));
+  const std::int64_t batch = BatchLimit(unfused, octave).value_or(1);
+  LEEWAY_ASSIGN_OR_RETURN(Mapping mapping, MapFused(graphs, pricer, alone, dims.At(octave, batch)));
+  return &octaves.emplace(octave, std::move(mapping)).first->second;
+}
+
+Variants Compiler::State::Bucket(const Mapping& mapping, std::int64_t edge,
+                                 std::int64_t batch) const {
+  Variants variants(graphs.size());
+  for (std::size_t g = 0; g < graphs.size(); ++g) {
+    variants[g].name = absl::StrCat("s", edge);
+    variants[g].envelope = dims.Envelope(edge, batch);
+    for (const FusedGroup& fused : mapping[g]) {
+      plan::Group& group = variants[g].groups.emplace_back(fused.group);
+      group.kernel_key = absl::StrCat(model->model, ".", graphs[g].entry().name, ".", group.name,
+                                      ".", variants[g].name);
+    }
+  }
+  return variants;
+}
+
+Status Compiler::State::CheckBucket(const Mapping& mapping, std::int64_t edge, std::int64_t batch) {
+  Variants variants = Bucket(mapping, edge, batch);
+  for (std::size_t g = 0; g < graphs.size(); ++g) {
+    fitted.entries[graphs[g].index()].variants = {std::move(variants[g])};
+  }
+  for (const Finding& finding : device::CheckFit(fitted, *device, runs)) {
+    if (finding.severity != Severity::kError) continue;
+    return base::ResourceExhausted(absl::StrCat("bucket ", edge, ": ", finding.message));
+  }
+  return Status();
+}
+
+Result<std::int64_t> Compiler::State::BatchLimit(const Mapping& mapping, std::int64_t edge) {
+  if (CheckBucket(mapping, edge, dims.max_batch()).ok()) return dims.max_batch();
+  LEEWAY_RETURN_IF_ERROR(CheckBucket(mapping, edge, 1));
+  std::int64_t fits = 1;
+  std::int64_t exceeds = dims.max_batch();
+  while (exceeds - fits > 1) {
+    const std::int64_t batch = fits + (exceeds - fits) / 2;
+    (CheckBucket(mapping, edge, batch).ok() ? fits : exceeds) = batch;
+  }
+  return fits;
+}
+
+Status Compiler::State::AddProfiles(const Mapping& mapping, std::int64_t edge, std::int64_t batch,
+                                    Variants& variants) const {
+  std::vector<std::int64_t> batches;
+  for (std::int64_t b = 1; b < batch; b *= 2) batches.push_back(b);
+  batches.push_back(batch);
+  for (const std::int64_t b : batches) {
+    const std::vector<std::int64_t> at = dims.At(edge, b);
+    for (std::size_t g = 0; g < graphs.size(); ++g) {
+      for (std::size_t i = 0; i < mapping[g].size(); ++i) {
+        const FusedGroup& fused = mapping[g][i];
+        // A profile of a group that says nothing of its work would be taken for a measurement.
+        if (graphs[g].CallOf(fused.group.ops[0]) != nullptr) continue;
+        if (SaysNothing(graphs[g].entry(), fused.group.ops) && !fused.group.work) continue;
+        LEEWAY_ASSIGN_OR_RETURN(const device::StepCost cost,
+                                pricer.Cost(graphs[g], fused.group, at, fused.choice));
+        variants[g].groups[i].profile.push_back(
+            {.dims = at,
+             .p50_ns = (cost.launch + cost.Alone(device->dram_rate())).count(),
+             .dram_bytes = cost.dram_bytes,
+             .sram_peak_bytes = cost.sram_peak_bytes});
+      }
+    }
+  }
+  return Status();
+}
+
+Result<Variants> Compiler::State::Compiled(std::int64_t edge) {
+  LEEWAY_ASSIGN_OR_RETURN(const Mapping* mapping, MappingFor(edge));
+  auto limit = batch_limits.find(edge);
+  if (limit == batch_limits.end()) {
+    LEEWAY_ASSIGN_OR_RETURN(const std::int64_t batch, BatchLimit(*mapping, edge));
+    limit = batch_limits.emplace(edge, batch).first;
+  }
+  Variants variants = Bucket(*mapping, edge, limit->second);
+  LEEWAY_RETURN_IF_ERROR(AddProfiles(*mapping, edge, limit->second, variants));
+  return variants;
+}
+
+Result<Compiler> Compiler::Create(std::shared_ptr<const plan::Body> model,
+                                  std::shared_ptr<const device::Spec> device,
+                                  const CompilerOptions& options) {
+  if (options.concurrent_runs < 0) {
+    return base::InvalidArgument(
+        absl::StrCat("concurrent_runs is ", options.concurrent_runs, "; at least 0"));
+  }
+  LEEWAY_ASSIGN_OR_RETURN(const plan::Index entry, FindEntry(*model, options.entry));
+  LEEWAY_ASSIGN_OR_RETURN(BucketDims dims,
+                          BucketDims::Create(*model, options.dim, options.max_batch));
+  auto state =
+      std::make_unique<State>(std::move(model), std::move(device), options, std::move(dims), entry);
+  LEEWAY_RETURN_IF_ERROR(state->CheckOperators());
+  return Compiler(std::move(state));
+}
+
+Compiler::Compiler(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Compiler::Compiler(Compiler&&) noexcept = default;
+Compiler& Compiler::operator=(Compiler&&) noexcept = default;
+Compiler::~Compiler() = default;
+
+plan::Index Compiler::entry() const { return state_->graphs.back().index(); }
+plan::Index Compiler::dim() const { return state_->dims.dim(); }
+const plan::Dim& Compiler::domain() const { return state_->dims.domain(); }
+
+Result<Nanos> Compiler::CoreTime(std::int64_t length) {
+  State& state = *state_;
+  if (const auto known = state.core_times.find(length); known != state.core_times.end()) {
+    return known->second;
+  }
+  LEEWAY_RETURN_IF_ERROR(state.CheckEdges({&length, 1}));
+  LEEWAY_ASSIGN_OR_RETURN(const Mapping* mapping, state.MappingFor(length));
+  LEEWAY_ASSIGN_OR_RETURN(
+      const Nanos time, CoreTimeOf(state.graphs, *mapping, state.pricer, state.dims.At(length, 1)));
+  state.core_times.emplace(length, time);
+  return time;
+}
+
+Result<std::shared_ptr<const plan::Body>> Compiler::Compile(std::span<const std::int64_t> edges) {
+  State& state = *state_;
+  LEEWAY_RETURN_IF_ERROR(state.CheckEdges(edges));
+  NewVariants variants(state.model->entries.size());
+  const std::vector<bool> runs_any = RunsAny(*state.model, state.graphs);
+  for (std::size_t e = 0; e < variants.size(); ++e) {
+    // A caller of what is mapped anew has no variants to call any more.
+    if (runs_any[e]) variants[e].emplace();
+  }
+  for (const std::int64_t edge : edges) {
+    // Tells a cost that overflows from a bucket that does not fit.
+    LEEWAY_RETURN_IF_ERROR(CoreTime(edge).status());
+    LEEWAY_ASSIGN_OR_RETURN(Variants of_edge, state.Compiled(edge));
+    for (std::size_t g = 0; g < state.graphs.size(); ++g) {
+      variants[state.graphs[g].index()]->push_back(std::move(of_edge[g]));
+    }
+  }
+  LEEWAY_ASSIGN_OR_RETURN(const std::string bytes,
+                          WritePlan(*state.model, *state.device, variants));
+  return plan::LoadValidPlan(bytes, state.model->model);
+}
+
+}  // namespace leeway::compile

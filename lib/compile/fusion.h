@@ -1,0 +1,48 @@
+// Which operators become one kernel: producers are merged into consumers as long as that saves
+// predicted time, the largest saving first.
+//
+// What is compared is the time of a group with the DRAM shared between its shards, for they run at
+// the same time: with all of it to each shard, saved traffic would count too much. Memory is looked
+// at where the batch is largest: what fits for one request alone would not be batched.
+//
+// Threading: pure function.
+
+#ifndef LEEWAY_COMPILE_FUSION_H_
+#define LEEWAY_COMPILE_FUSION_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compile/entry_graph.h"
+#include "compile/pricer.h"
+#include "leeway/status.h"
+#include "leeway/time.h"
+#include "plan/body.h"
+
+namespace leeway::compile {
+
+// More operators than this in one kernel nobody would write, and the work of looking for them
+// would not be bounded.
+inline constexpr std::size_t kMaxFused = 32;
+
+struct FusedGroup {
+  plan::Group group = {};  // as EntryGraph makes it, with predecessors
+  Choice choice = {};      // unset for calls
+};
+
+// Returns every operator in one group of its own, in a topological order. The cost model's error
+// if one of them cannot run at `dims`.
+Result<std::vector<FusedGroup>> Unfused(const EntryGraph& graph, const Pricer& pricer,
+                                        std::span<const std::int64_t> dims);
+
+// Returns the groups in a topological order, each operator in one of them. Every merge lowers the
+// sum of the groups' times at `dims`; merged groups also fit their core at `largest`. Errors as
+// Unfused.
+Result<std::vector<FusedGroup>> Fuse(const EntryGraph& graph, const Pricer& pricer,
+                                     std::span<const std::int64_t> dims,
+                                     std::span<const std::int64_t> largest);
+
+}  // namespace leeway::compile
+
+#endif  // LEEWAY_COMPILE_FUSION_H_
