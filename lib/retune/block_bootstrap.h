@@ -39,8 +39,6 @@ class WindowedLatencies {
   std::size_t size() const { return latencies_.size(); }
   // Latencies in one window.
   std::uint64_t count(std::size_t window) const { return counts_[window]; }
-  // Latencies above `threshold`.
-  std::uint64_t CountAbove(Nanos threshold) const;
 
   // Returns the smallest latency such that at least ⌈q·total⌉ (at least 1) do not exceed it, in the
   // sample where window w counts multiplicity[w] times; 0 if that is empty. q in [0, 1]; requires a

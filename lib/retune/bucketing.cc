@@ -113,7 +113,7 @@ std::int32_t BestTop(const Points& p, const std::vector<double>& best, const Buc
   auto top = static_cast<std::int32_t>(p.edge.size()) - 1;
   if (spec.tail == Tail::kCovered) return top;
   double least = best.back();
-  for (std::size_t i = p.edge.size() - 1; i-- > 0 && p.edge[i] >= spec.reach;) {
+  for (std::size_t i = p.edge.size() - 1; i-- > 0 && p.edge[i] >= spec.covers;) {
     // Not strict: of equal costs the lowest top edge is kept.
     if (best[i] + p.tail[i] <= least) {
       least = best[i] + p.tail[i];
@@ -121,7 +121,7 @@ std::int32_t BestTop(const Points& p, const std::vector<double>& best, const Buc
     }
   }
   // Alignment may pad everything to more than phi.
-  return spec.reach == 0 && p.all_fallback < least ? -1 : top;
+  return p.all_fallback < least && spec.covers == 0 ? -1 : top;
 }
 
 Edges OptimalEdges(const Points& p, const BucketSpec& spec) {
@@ -152,11 +152,10 @@ FittedBuckets FitBuckets(const LengthHistogram& lengths, const BucketSpec& spec)
   LEEWAY_CHECK(spec.max_buckets >= 1 && spec.align >= 1 && spec.fallback_factor >= 1);
   FittedBuckets fitted;
   if (lengths.empty()) return fitted;
-  if (lengths.max_length() < spec.reach) {
-    // A point that nothing weighs, for an edge to be at.
-    LengthHistogram reaching = lengths;
-    reaching.Add(spec.reach, 0);
-    fitted.edges = OptimalEdges(MakePoints(reaching, spec), spec);
+  if (spec.covers > 0) {
+    LengthHistogram promised = lengths;
+    promised.Add(spec.covers, 0);
+    fitted.edges = OptimalEdges(MakePoints(promised, spec), spec);
   } else {
     fitted.edges = OptimalEdges(MakePoints(lengths, spec), spec);
   }

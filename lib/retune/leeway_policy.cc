@@ -170,7 +170,7 @@ FittedBuckets LeewayPolicy::Fit(const LengthHistogram& forecast, const Edges& fr
   }
   for (const double share : kSquares) {
     BucketSpec mixed = spec_;
-    mixed.reach = frozen.empty() ? 0 : frozen.back();
+    mixed.covers = frozen.empty() ? 0 : frozen.back();
     // In a unit in which work and its square weigh the same, for the forecast as a whole.
     const double scale = squares > 0 ? share * useful / squares : 0;
     auto with_square = [scale](double work) { return work + scale * work * work; };
@@ -190,7 +190,7 @@ Edges LeewayPolicy::Insured(const LengthHistogram& forecast, const FittedBuckets
   const double gain = Evaluate(frozen, forecast, spec_).cost - best.cost;
   BucketSpec reaching = spec_;
   if (guard_ == BucketPolicyOptions::Guard::kQueue && !frozen.empty()) {
-    reaching.reach = frozen.back();
+    reaching.covers = frozen.back();
   }
   const double limit = best.cost + kPremium * std::max(0.0, gain);
   for (const double cover : kCovers) {

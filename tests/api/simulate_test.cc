@@ -7,6 +7,7 @@
 #include "leeway/attribution.h"
 #include "leeway/buckets.h"
 #include "leeway/plan_builder.h"
+#include "leeway/recording.h"
 #include "tests/catch.h"
 
 namespace leeway {
@@ -109,6 +110,23 @@ TEST_CASE("equal seeds give equal bytes beside another simulation, different see
   CHECK(left == first);
   CHECK(right == first);
   CHECK(digest(8) != first);
+}
+
+TEST_CASE("what a result recorded replays to the same bytes", "[api][recording]") {
+  const Plan plan = Shipped("bert_base");
+  SimulateOptions options;
+  options.seed = 7;
+  options.bind = {{"tokens", "seq"}};
+  const Traffic half = ShortPrompts().First(30s);
+  const SimResult result = Simulate(plan, DefaultDevice(), half, options).value();
+  const Recording recording = result.recording();
+  SimulateOptions again;
+  again.seed = recording.seed();
+  again.entry = recording.entry();
+  again.bind = recording.bind();
+  again.above_domain = recording.above_domain();
+  CHECK(Simulate(plan, DefaultDevice(), recording.traffic(), again).value().telemetry_digest() ==
+        result.telemetry_digest());
 }
 
 TEST_CASE("a progress callback that says no cancels", "[api][cancel]") {
