@@ -36,7 +36,7 @@ set(LAYER_USERS_oneapi exec retune api)
 set(LAYER_USERS_zlib.h traffic)
 set(LAYER_USERS_onnx import)
 set(LAYER_USERS_CLI cli)
-set(LAYER_USERS_nlohmann traffic cli)
+set(LAYER_USERS_nlohmann traffic report cli)
 
 # Modules that take time, threads and I/O from a seam.
 set(LAYER_WORLDLESS_MODULES sched)

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "leeway/digest.h"
+
 namespace leeway::base {
 namespace {
 
@@ -163,3 +165,11 @@ Digest DigestOf(std::string_view bytes) {
 }
 
 }  // namespace leeway::base
+
+namespace leeway {
+inline namespace v0 {
+
+std::string Sha256Of(std::string_view bytes) { return base::DigestOf(bytes).ToHex(); }
+
+}  // namespace v0
+}  // namespace leeway

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "leeway/digest.h"
 #include "tests/catch.h"
 
 namespace leeway::base {
@@ -72,6 +73,11 @@ TEST_CASE("moving a byte between neighbouring fields changes the digest", "[base
   CHECK(OfFields("ab", "c") != OfFields("a", "bc"));
   CHECK(OfFields("", "abc") != OfFields("abc", ""));
   CHECK(OfFields("ab", "c") == OfFields("ab", "c"));
+}
+
+TEST_CASE("the public digest of bytes is the plain SHA-256", "[base][unit]") {
+  CHECK(Sha256Of("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(Sha256Of("abc") == DigestOf("abc").ToHex());
 }
 
 TEST_CASE("digests order by their bytes", "[base][unit]") {
