@@ -44,16 +44,10 @@ struct BucketSpec {
   // Edges are multiples of it, at least 1.
   std::int64_t align = 1;
   CostFn cost = TokenCost;
-  // The work of a request that no edge covers, at least cost; if empty, fallback_factor · cost.
-  CostFn fallback = {};
   Tail tail = Tail::kFallback;
   // The top edge is no lower than this, whatever was seen: a plan that replaces another keeps its
   // promises. 0: no such bound.
   std::int64_t covers = 0;
-
-  double Fallback(std::int64_t length) const {
-    return fallback ? fallback(length) : fallback_factor * cost(length);
-  }
 };
 
 using Edges = std::vector<std::int64_t>;

@@ -263,7 +263,6 @@ Status Experiment::CompileArms() {
   ArmOptions options;
   options.policy.spec = spec_;
   options.policy.threshold = options_.compile.tau;
-  options.policy.guard = BucketPolicyOptions::Guard::kQueue;
   options.policy.seed = options_.seed;
   options.compile_time = traffic_.ToDevice(options_.compile.time);
   progress_.Enter(LoopProgress::Stage::kCompile, kArms * traffic_.windows.size());
