@@ -113,6 +113,21 @@ TEST_CASE("traffic that fills one window, or has no span, is refused in words", 
   CHECK(none.status().code() == StatusCode::kFailedPrecondition);
 }
 
+TEST_CASE("drawn traffic is cut into whole windows of its own, or the window is refused",
+          "[retune][loop]") {
+  auto options = SourceOptions();
+  options.window = Nanos{0};
+  // A sixth of three hours is less than the hours that it is drawn from.
+  const auto body = DrawnHours({{1, 5, 9}, {1, 5, 9}, {1, 5, 9}}, 900);
+  CHECK(LoopSource::Open(body, options)->window() == 1h);
+  options.window = 90min;
+  const auto refused = LoopSource::Open(body, options);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.status().message() ==
+        "hours: a window of 5400000000000 ns is not a multiple of the traffic's own, "
+        "3600000000000 ns");
+}
+
 TEST_CASE("reading stops when the caller says so", "[retune][loop]") {
   std::vector<Call> calls;
   for (int i = 0; i < 100'000; ++i) calls.push_back({static_cast<double>(i), 5});
