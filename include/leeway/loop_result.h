@@ -82,6 +82,10 @@ struct LoopGain {
   std::optional<double> captured, captured_cf;
   // Captured by a library of the first day's plans that is only switched in.
   std::optional<double> captured_by_switching;
+  // Captured by the reference policy, which compiles whenever the last window's optimum, blended
+  // with a day's average, beats the serving plan by tau; and how often it compiled.
+  std::optional<double> captured_by_reference;
+  std::uint64_t reference_compiles = 0;
 };
 
 struct LoopHeadroom {
