@@ -44,8 +44,8 @@ struct DriftOptions {
   double phi = 2;
   // Edges that a better plan could have are multiples of this.
   std::int64_t align = 1;
-  // Prices work by the best mapping to this device; without it the plan's own predictions do, and
-  // where it has none, tokens.
+  // Prices work by the reference compiler's mapping to this device; without it, or where that
+  // cannot map the model, the plan's own predictions do, and where it has none, tokens.
   std::optional<Device> device = {};
   // Seeds the simulated null distributions and the split of requests for cross-fitting.
   std::uint64_t seed = 0;

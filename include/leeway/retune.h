@@ -89,7 +89,8 @@ struct RetuneRequest {
   std::vector<ObservedDim> dims;
   // At most AdviseOptions::max_actions. They are meant to be done together.
   std::vector<RetuneAction> actions;
-  // Share of the observed work that all of them save together; in sample.
+  // Share of the observed work that all of them save together: in sample, and, priced by a device,
+  // of the reference compiler's mapping. What another compiler's plan gains, Evaluate() tells.
   double predicted_gain = 0;
   CostBasis basis = CostBasis::kTokens;
   // Why these actions, or why none.
@@ -125,7 +126,7 @@ struct CompileContext {
   std::function<void(double)> progress = {};
 };
 
-// What makes plans: yours, or ReferenceCompiler.
+// What makes plans: yours, or ReferenceCompiler (leeway/reference_compiler.h).
 class Compiler {
  public:
   virtual ~Compiler() = default;
@@ -153,10 +154,11 @@ struct AdviseOptions {
   Nanos horizon = 24h;
 };
 
-// Reads the recording and returns which buckets of the plan to change. kInvalidArgument for an
-// option out of range or a recording without a request; kFailedPrecondition if the plan's entry has
-// no variant; kNotFound for an entry that the plan lacks; errors of Simulate() in binding and
-// reading the traffic.
+// Reads the recording and returns which buckets of the plan to change. Work is priced by the
+// reference mapping to the device, else as in DetectDrift(). kInvalidArgument for an option out of
+// range or a recording without a request; kFailedPrecondition if the plan's entry has no variant;
+// kNotFound for an entry that the plan lacks; errors of Simulate() in binding and reading the
+// traffic.
 Result<RetuneRequest> Advise(const Plan& plan, const Device& device, const Recording& recording,
                              const AdviseOptions& options = {});
 

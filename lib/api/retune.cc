@@ -154,7 +154,8 @@ class Advisor {
 
   Result<DimAdvice> Judge(plan::Index dim) {
     const retune::PlanBuckets buckets(*plan_.body(), entry(), dim);
-    retune::Pricing pricing = retune::PriceByPlan(*plan_.body(), entry_, dim);
+    LEEWAY_ASSIGN_OR_RETURN(retune::Pricing pricing, retune::Price(plan_.body(), entry_, dim,
+                                                                   device_.spec(), options_.align));
     const retune::TrafficWindow& window = seen_.dims[dim];
     DimAdvice advice;
     advice.basis = pricing.basis;

@@ -116,9 +116,9 @@ std::string ShortHex(const std::string& bytes) {
 
 class Detector {
  public:
-  Detector(const plan::Body& plan, plan::Index entry, const telemetry::Snapshot& snapshot,
-           const DriftOptions& options)
-      : plan_(plan), entry_(entry), snapshot_(snapshot), options_(options) {}
+  Detector(const std::shared_ptr<const plan::Body>& plan, plan::Index entry,
+           const telemetry::Snapshot& snapshot, const DriftOptions& options)
+      : body_(plan), plan_(*plan), entry_(entry), snapshot_(snapshot), options_(options) {}
 
   Result<DriftReport> Run() {
     report_.origin = snapshot_.origin;
@@ -144,6 +144,11 @@ class Detector {
     LEEWAY_ASSIGN_OR_RETURN(const Pricing pricing, PriceOf(dim));
     report_.basis = pricing.basis;
     if (!pricing.note.empty()) report_.notes.push_back(pricing.note);
+    if (!buckets.contiguous()) {
+      report_.notes.push_back(absl::StrCat("dim \"", domain.name,
+                                           "\": the variants leave lengths below ",
+                                           buckets.edges().back(), " uncovered"));
+    }
     if (observed.quantum > 1) {
       report_.notes.push_back(absl::StrCat("dim \"", domain.name, "\": lengths are known up to ",
                                            observed.quantum, " only"));
@@ -160,7 +165,10 @@ class Detector {
     return Status();
   }
 
-  Result<Pricing> PriceOf(plan::Index dim) const { return PriceByPlan(plan_, entry_, dim); }
+  Result<Pricing> PriceOf(plan::Index dim) const {
+    return Price(body_, entry_, dim, options_.device ? options_.device->spec() : nullptr,
+                 options_.align);
+  }
 
   void Measure(const PlanBuckets& buckets, const Observed& observed, const Pricing& pricing,
                const plan::Dim& domain, DimDrift& drift) const {
@@ -217,6 +225,7 @@ class Detector {
     }
   }
 
+  const std::shared_ptr<const plan::Body>& body_;
   const plan::Body& plan_;
   plan::Index entry_;
   const telemetry::Snapshot& snapshot_;
@@ -275,7 +284,7 @@ Result<DriftReport> DetectDrift(const std::shared_ptr<const plan::Body>& plan,
                                                  plan->digest_hex.substr(0, 12)));
   }
   LEEWAY_ASSIGN_OR_RETURN(const plan::Index entry, FindEntry(*plan, options.entry));
-  return Detector(*plan, entry, snapshot, options).Run();
+  return Detector(plan, entry, snapshot, options).Run();
 }
 
 }  // namespace leeway::retune

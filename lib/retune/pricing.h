@@ -25,8 +25,14 @@ struct Pricing {
   std::string note;
 };
 
-// Returns f for `dim` of the entry: the plan's own profile, else tokens.
-Pricing PriceByPlan(const plan::Body& plan, plan::Index entry, plan::Index dim);
+// Returns f for `dim` of the entry: by the best mapping to `device` (compile/work_curve.h), linear
+// between at most 257 multiples of `align` in the domain and proportional past its end. Without a
+// device, or where the reference compiler cannot map the model by this dim, by the plan's own
+// profile, else in tokens. kFailedPrecondition if the device has no core for the work;
+// kResourceExhausted or kOutOfRange from the cost model.
+Result<Pricing> Price(const std::shared_ptr<const plan::Body>& plan, plan::Index entry,
+                      plan::Index dim, const std::shared_ptr<const device::Spec>& device,
+                      std::int64_t align);
 
 }  // namespace leeway::retune
 
