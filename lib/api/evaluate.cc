@@ -255,7 +255,7 @@ std::vector<GuardrailResult> Guard(const Guardrails& limits, const Comparison& c
              Rate(after.fallback, after) - Rate(before.fallback, before))};
 }
 
-std::string Percent(double share) {
+std::string SignedPercent(double share) {
   return absl::StrCat(
       share > 0 ? "+" : "",
       static_cast<double>(static_cast<std::int64_t>(share * 1000 + (share < 0 ? -0.5 : 0.5))) / 10,
@@ -275,14 +275,15 @@ void Decide(const Comparison& comparison, Metric primary, Evaluation& evaluation
                            "; at least ", kTailRequests, " are needed");
     return;
   }
-  const std::string change =
-      absl::StrCat(name, " ", Percent(metric.change), " (", Percent(metric.interval->low), " to ",
-                   Percent(metric.interval->high), ")");
+  const std::string change = absl::StrCat(name, " ", SignedPercent(metric.change), " (",
+                                          SignedPercent(metric.interval->low), " to ",
+                                          SignedPercent(metric.interval->high), ")");
   for (const GuardrailResult& guardrail : evaluation.guardrails) {
     if (guardrail.ok) continue;
     evaluation.verdict = Verdict::kWorse;
-    evaluation.reason = absl::StrCat("guardrail ", guardrail.name, ": ", Percent(guardrail.value),
-                                     " exceeds ", Percent(guardrail.limit), "; ", change);
+    evaluation.reason =
+        absl::StrCat("guardrail ", guardrail.name, ": ", SignedPercent(guardrail.value),
+                     " exceeds ", SignedPercent(guardrail.limit), "; ", change);
     return;
   }
   evaluation.verdict = metric.interval->high < 0  ? Verdict::kBetter

@@ -10,6 +10,8 @@
 
 namespace leeway::cli {
 
+inline constexpr int kStandardOutput = 1;
+
 bool FileExists(const std::string& path);
 
 // kNotFound, kPermissionDenied, or kUnavailable for other I/O errors; each names the path.

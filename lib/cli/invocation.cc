@@ -11,7 +11,6 @@
 namespace leeway::cli {
 namespace {
 
-constexpr int kStandardOutput = 1;
 constexpr int kStandardError = 2;
 
 std::string Environment(const char* name) {

@@ -15,8 +15,6 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-constexpr int kStandardOutput = 1;
-
 Ending Usage(std::string message) { return {ExitCode::kUsage, std::move(message)}; }
 
 Ending Print(const std::string& text) {

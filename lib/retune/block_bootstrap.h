@@ -84,6 +84,10 @@ std::size_t BlockLength(std::size_t windows);
 std::vector<Multiplicities> BlockResamples(std::size_t windows, std::size_t resamples,
                                            std::uint64_t seed);
 
+// What intervals are made of, unless said otherwise.
+inline constexpr std::size_t kResamples = 1000;
+inline constexpr double kLevel = 0.95;
+
 struct Interval {
   double low = 0;
   double high = 0;

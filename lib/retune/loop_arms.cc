@@ -10,11 +10,6 @@
 namespace leeway::retune {
 namespace {
 
-constexpr std::size_t kResamples = 1000;
-constexpr double kLevel = 0.95;
-// Fewer scored windows prove nothing.
-constexpr std::size_t kFewestWindows = 4;
-
 double Sum(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }

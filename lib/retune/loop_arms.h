@@ -16,6 +16,9 @@
 
 namespace leeway::retune {
 
+// Fewer scored windows prove nothing.
+inline constexpr std::size_t kFewestWindows = 4;
+
 struct ArmWork {
   std::string name;
   std::vector<Edges> edges;      // by window; the first is plan 0's

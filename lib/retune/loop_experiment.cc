@@ -75,8 +75,6 @@ Status ForEach(std::size_t count, int jobs, Work work) {
   return Status();
 }
 
-Nanos ToNanos(double ns) { return Nanos{base::RoundToInt64(ns).value_or(0)}; }
-
 // Nearest rank; latencies of requests that did not end OK are the longest.
 Nanos PercentileOf(std::vector<Nanos> latencies, double q) {
   if (latencies.empty()) return Nanos{0};

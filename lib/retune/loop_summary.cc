@@ -17,13 +17,8 @@ namespace leeway::retune {
 namespace {
 
 constexpr double kUnfinished = 0.05;
-constexpr std::size_t kResamples = 1000;
-constexpr double kLevel = 0.95;
-constexpr std::size_t kFewestWindows = 4;
 constexpr double kFewestExceedances = 30;
 constexpr double kManyClamped = 0.05;
-
-Nanos ToNanos(double ns) { return Nanos{base::RoundToInt64(ns).value_or(0)}; }
 
 double Ratio(double above, double below) { return below > 0 ? above / below : 0; }
 
