@@ -171,4 +171,26 @@ TEST_CASE("a study of fewer than two windows is refused with what to do about it
         "buckets is 0; between 1 and 4096");
 }
 
+TEST_CASE("a study of ten million windows is begun, one of more is refused with the bound",
+          "[api][buckets][bound]") {
+  // What is generated declares its span: ten seconds.
+  const Traffic traffic = Traffic::Open("chat_1h").value().First(10s);
+  BucketStudyOptions options;
+  bool begun = false;
+  options.progress = [&](std::uint64_t) {
+    begun = true;
+    return false;
+  };
+  options.window = Nanos{1000};
+  CHECK(StudyBuckets(traffic, options).status().code() == StatusCode::kCancelled);
+  CHECK(begun);
+  begun = false;
+  options.window = Nanos{999};
+  const auto refused = StudyBuckets(traffic, options);
+  CHECK(refused.status().code() == StatusCode::kInvalidArgument);
+  CHECK(refused.status().message() ==
+        "a window of 999 ns cuts 10000000000 ns of traffic into more than 10000000 windows");
+  CHECK_FALSE(begun);
+}
+
 }  // namespace leeway
