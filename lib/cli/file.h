@@ -25,6 +25,9 @@ Status WriteFile(const std::string& path, std::string_view bytes);
 // is there and may be written.
 Status CheckWritable(const std::string& path);
 
+// Whether WriteFile to both would write one file: equal once folders and links are followed.
+bool IsSamePlace(const std::string& a, const std::string& b);
+
 // Writes everything to an open descriptor; `name` stands for it in messages.
 Status WriteAll(int descriptor, std::string_view bytes, const std::string& name);
 

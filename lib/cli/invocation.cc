@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -54,12 +55,15 @@ Status Invocation::CheckOutput() const {
 }
 
 Status Invocation::Deliver(std::string_view text) const {
+  std::string screen;
+  // JSON has escapes of its own.
+  if (!options_.json) text = screen = ink_.Printable(text);
   if (WritesToFile(options_)) return WriteFile(options_.output, text);
   return WriteAll(kStandardOutput, text, "standard output");
 }
 
 void Invocation::Say(const std::string& text) const {
-  if (!options_.quiet) WriteToError("leeway: " + text + "\n");
+  if (!options_.quiet) WriteToError("leeway: " + error_ink_.Printable(text) + "\n");
 }
 
 void Invocation::Warn(const std::string& message) const {
@@ -74,23 +78,22 @@ void Invocation::Detail(const std::string& message) const {
 
 namespace {
 
-// Messages quote what they are about; nobody wants a megabyte of it, or its control bytes.
+// Messages quote what they are about; nobody wants a megabyte of it.
 constexpr std::size_t kLongestMessage = 1 << 16;
-
-std::string Visible(char c) {
-  if (c == '\n') return "\n  ";
-  const auto byte = static_cast<unsigned char>(c);
-  if (byte >= 0x20 && byte != 0x7f) return std::string(1, c);
-  constexpr char kDigits[] = "0123456789abcdef";
-  return {'\\', 'x', kDigits[byte / 16], kDigits[byte % 16]};
-}
 
 }  // namespace
 
 void SayError(const std::string& message, const Ink& ink) {
   std::string text = ink.Error("leeway:") + " ";
-  for (const char c : std::string_view(message).substr(0, kLongestMessage)) text += Visible(c);
-  if (message.size() > kLongestMessage) text += "…";
+  std::string shown =
+      Ink(Ink::Mode::kPlain).Printable(std::string_view(message).substr(0, kLongestMessage));
+  const bool cut = message.size() > kLongestMessage || shown.size() > kLongestMessage;
+  shown.resize(std::min(shown.size(), kLongestMessage));
+  for (const char c : shown) {
+    text += c;
+    if (c == '\n') text += "  ";
+  }
+  if (cut) text += "…";
   WriteToError(text + "\n");
 }
 

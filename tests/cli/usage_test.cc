@@ -1,3 +1,4 @@
+#include "support/inputs.h"
 #include "support/program.h"
 #include "tests/catch.h"
 
@@ -62,6 +63,32 @@ TEST_CASE("a wrong command line exits 2, says what is wrong on standard error an
   CHECK(said.exit_code == 2);
   CHECK(said.out.empty());
   CHECK_THAT(said.err, Catch::StartsWith("leeway: ") && Contains(wrong.said));
+}
+
+TEST_CASE("after -- every word is an argument", "[cli][usage]") {
+  const Scratch scratch;
+  const std::string plan = scratch.Write("p.textproto", kPlan);
+  const std::string expected = RunLeeway({"plan", "show", plan}).out;
+  REQUIRE_FALSE(expected.empty());
+  CHECK(RunLeeway({"plan", "show", "--", plan}).out == expected);
+  CHECK(RunLeeway({"plan", "show", plan, "--"}).out == expected);
+  CHECK(RunLeeway({"plan", "show", "--color", "never", "--", plan}).out == expected);
+
+  const Said odd = RunLeeway({"plan", "show", "--", "--json"});
+  CHECK(odd.exit_code == 4);
+  CHECK_THAT(odd.err, Contains("--json"));
+  const Said more = RunLeeway({"plan", "show", "--", plan, "-q"});
+  CHECK(more.exit_code == 2);
+  CHECK_THAT(more.err, Contains("one argument too many: '-q'"));
+  const Said twice = RunLeeway({"plan", "show", plan, "--", "--"});
+  CHECK(twice.exit_code == 2);
+  CHECK_THAT(twice.err, Contains("one argument too many: '--'"));
+  const Said before = RunLeeway({"plan", "show", "--nope", "--", plan});
+  CHECK(before.exit_code == 2);
+  CHECK_THAT(before.err, Contains("no option '--nope'"));
+  const Said none = RunLeeway({"plan", "show", "--"});
+  CHECK(none.exit_code == 2);
+  CHECK_THAT(none.err, Contains("plan show needs a PLAN"));
 }
 
 TEST_CASE("help is data, exits 0 and names every option that the command takes", "[cli][usage]") {
