@@ -39,9 +39,9 @@ struct CompileOptions {
 // theirs. Each group has a kernel key, planned cores and, at sampled batches, a predicted profile.
 // Batches are as large as fits the DRAM with as many concurrent runs as the device has cores.
 //
-// How a bucket is mapped depends on the model, the device and the eighth of an octave that its edge lies in, never on the
-// other buckets. What the model itself states of a single operator, its work or its measured
-// profile, is kept.
+// How a bucket is mapped depends on the model, the device and the eighth of an octave that its edge
+// lies in, never on the other buckets. What the model itself states of a single operator, its work
+// or its measured profile, is kept.
 //
 // kNotFound for an entry or a dim that the model lacks; kInvalidArgument where either is ambiguous
 // or unfit, for buckets that leave the domain or do not rise, where there are neither buckets nor

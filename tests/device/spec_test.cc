@@ -71,8 +71,7 @@ TEST_CASE("cores are numbered by class and within it", "[device][unit]") {
   CHECK(spec->ClassOf(4) == 1);
   CHECK(spec->FindClass("vector") == 1);
   CHECK_FALSE(spec->FindClass("scalar").has_value());
-  CHECK(spec->classes[1].core_clock_hz ==
-        std::vector<std::int64_t>(3, 1'000'000'000));
+  CHECK(spec->classes[1].core_clock_hz == std::vector<std::int64_t>(3, 1'000'000'000));
 }
 
 TEST_CASE("rates are in units of 2^-20 B/ns, rounded down", "[device][unit]") {
