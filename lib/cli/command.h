@@ -28,6 +28,8 @@ class Command {
   // Lines to copy.
   virtual std::vector<std::string_view> examples() const = 0;
 
+  // What -o names.
+  virtual OutputForm output_form() const { return OutputForm::kFile; }
   // Declares arguments and options; the values live in the command.
   virtual void Declare(CLI::App& app) = 0;
   // Returns what is missing or does not fit together, or nothing.
@@ -35,6 +37,7 @@ class Command {
   virtual Ending Run(const Invocation& invocation) = 0;
 };
 
+std::unique_ptr<Command> MakeLoopCommand();
 std::unique_ptr<Command> MakeSimulateCommand();
 std::unique_ptr<Command> MakeBucketsCommand();
 std::unique_ptr<Command> MakePlanCheckCommand();

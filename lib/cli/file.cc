@@ -12,13 +12,6 @@
 namespace leeway::cli {
 namespace {
 
-Status FileError(const std::string& path, int error) {
-  const StatusCode code = error == ENOENT || error == ENOTDIR ? StatusCode::kNotFound
-                          : error == EACCES || error == EPERM ? StatusCode::kPermissionDenied
-                                                              : StatusCode::kUnavailable;
-  return Status(code, path + ": " + std::generic_category().message(error));
-}
-
 class Descriptor {
  public:
   Descriptor(const std::string& path, int flags, mode_t mode = 0) {
@@ -70,6 +63,13 @@ namespace {
 constexpr std::size_t kLargestFile = std::size_t{1} << 30;
 }  // namespace
 
+Status ErrorAt(const std::string& path, int error) {
+  const StatusCode code = error == ENOENT || error == ENOTDIR ? StatusCode::kNotFound
+                          : error == EACCES || error == EPERM ? StatusCode::kPermissionDenied
+                                                              : StatusCode::kUnavailable;
+  return Status(code, path + ": " + std::generic_category().message(error));
+}
+
 bool FileExists(const std::string& path) {
   struct stat info = {};
   return ::stat(path.c_str(), &info) == 0;
@@ -77,13 +77,13 @@ bool FileExists(const std::string& path) {
 
 Result<std::string> ReadFile(const std::string& path) {
   const Descriptor file(path, O_RDONLY);
-  if (!file.ok()) return FileError(path, errno);
+  if (!file.ok()) return ErrorAt(path, errno);
   std::string bytes;
   std::string chunk(256 * 1024, '\0');
   for (;;) {
     const ssize_t got = ::read(file.get(), chunk.data(), chunk.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return FileError(path, errno);
+    if (got < 0) return ErrorAt(path, errno);
     if (got == 0) return bytes;
     if (bytes.size() + static_cast<std::size_t>(got) > kLargestFile) {
       return Status(StatusCode::kResourceExhausted,
@@ -97,7 +97,7 @@ Status WriteAll(int descriptor, std::string_view bytes, const std::string& name)
   while (!bytes.empty()) {
     const ssize_t put = ::write(descriptor, bytes.data(), bytes.size());
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return FileError(name, errno);
+    if (put < 0) return ErrorAt(name, errno);
     bytes.remove_prefix(static_cast<std::size_t>(put));
   }
   return Status();
@@ -106,29 +106,29 @@ Status WriteAll(int descriptor, std::string_view bytes, const std::string& name)
 Status WriteFile(const std::string& path, std::string_view bytes) {
   if (IsSpecial(path)) {
     const Descriptor file(path, O_WRONLY);
-    return file.ok() ? WriteAll(file.get(), bytes, path) : FileError(path, errno);
+    return file.ok() ? WriteAll(file.get(), bytes, path) : ErrorAt(path, errno);
   }
-  if (IsFolder(path)) return FileError(path, EISDIR);
+  if (IsFolder(path)) return ErrorAt(path, EISDIR);
   const std::string target = Target(path);
   const std::string partial = target + ".part-" + std::to_string(::getpid());
   Status written;
   {
     const Descriptor file(partial, O_WRONLY | O_CREAT | O_EXCL, 0666);
-    if (!file.ok()) return FileError(path, errno);
+    if (!file.ok()) return ErrorAt(path, errno);
     written = WriteAll(file.get(), bytes, path);
-    if (written.ok() && ::fsync(file.get()) != 0) written = FileError(path, errno);
+    if (written.ok() && ::fsync(file.get()) != 0) written = ErrorAt(path, errno);
   }
   if (written.ok() && ::rename(partial.c_str(), target.c_str()) != 0) {
-    written = FileError(path, errno);
+    written = ErrorAt(path, errno);
   }
   if (!written.ok()) ::unlink(partial.c_str());
   return written;
 }
 
 Status CheckWritable(const std::string& path) {
-  if (IsFolder(path)) return FileError(path, EISDIR);
+  if (IsFolder(path)) return ErrorAt(path, EISDIR);
   const std::string place = IsSpecial(path) ? path : Folder(Target(path));
-  if (::access(place.c_str(), W_OK) != 0) return FileError(path, errno);
+  if (::access(place.c_str(), W_OK) != 0) return ErrorAt(path, errno);
   return Status();
 }
 

@@ -14,7 +14,10 @@ inline constexpr int kStandardOutput = 1;
 
 bool FileExists(const std::string& path);
 
-// kNotFound, kPermissionDenied, or kUnavailable for other I/O errors; each names the path.
+// What a system call's error number says of a path: kNotFound, kPermissionDenied, or kUnavailable.
+Status ErrorAt(const std::string& path, int error);
+
+// Codes as ErrorAt; each names the path.
 Result<std::string> ReadFile(const std::string& path);
 
 // Writes a file beside `path` and renames it, so that a reader sees the old content or the new,

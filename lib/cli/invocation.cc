@@ -106,6 +106,12 @@ void ProgressLine::Update(const std::function<std::string()>& text) {
   WriteToError("\r\x1b[K" + Shortened(text(), 79));
 }
 
+void ProgressLine::Keep(const std::string& text) {
+  if (!shown_) return;
+  Erase();
+  WriteToError(Shortened(text, 79) + "\n");
+}
+
 void ProgressLine::Erase() {
   if (drawn_) WriteToError("\r\x1b[K");
   drawn_ = false;

@@ -61,6 +61,8 @@ class ProgressLine {
   // Calls `text` only if a line is due.
   void Update(const std::function<std::string()>& text);
   void Erase();
+  // Leaves `text` on the terminal, above the line.
+  void Keep(const std::string& text);
 
  private:
   bool shown_;

@@ -156,12 +156,18 @@ void AddArgument(CLI::App& app, const std::string& name, std::string* target,
   app.add_option(name, *target, about)->type_name(name);
 }
 
-void CommonOptions::Declare(CLI::App& app) {
+void CommonOptions::Declare(CLI::App& app, OutputForm form) {
   BeginGroup(app, "Common options");
   AddFlag(app, "--json", &json, "Print one JSON document instead of the screen.");
-  AddText(app, "-o,--output", "FILE", &output,
-          "Write the result to FILE instead of standard output; the file appears whole or not at "
-          "all.");
+  if (form == OutputForm::kFile) {
+    AddText(app, "-o,--output", "FILE", &output,
+            "Write the result to FILE instead of standard output; the file appears whole or not at "
+            "all.");
+  } else {
+    AddText(app, "-o,--output", "DIR", &folder,
+            "Folder for the files of the run (default leeway-run); it appears whole or not at all, "
+            "and one that exists is left alone without --force.");
+  }
   AddCount(app, "--seed", &seed,
            "Seed of everything drawn at random (default 0). Equal seeds give equal results.");
   AddFlag(app, "-q,--quiet", &quiet, "Say nothing on standard error but errors.");

@@ -56,16 +56,22 @@ void AddChoice(CLI::App& app, const std::string& name, const std::vector<std::st
 void AddArgument(CLI::App& app, const std::string& name, std::string* target,
                  const std::string& about);
 
+// What -o names.
+enum class OutputForm { kFile, kFolder };
+
 struct CommonOptions {
   bool json = false;
   bool quiet = false;
   bool verbose = false;
   bool help = false;
   std::uint64_t seed = 0;
+  // The result's file; standard output if empty.
   std::string output;
+  // Where a command leaves the files of a run.
+  std::string folder = "leeway-run";
   std::string color = "auto";
 
-  void Declare(CLI::App& app);
+  void Declare(CLI::App& app, OutputForm form);
 };
 
 // Which arrivals a command reads, and how.

@@ -129,7 +129,7 @@ Ending RunCommand(Command& command, const Words& words) {
   CommonOptions options;
   BeginGroup(app, "Options");
   command.Declare(app);
-  options.Declare(app);
+  options.Declare(app, command.output_form());
   if (const std::optional<std::string> objection = Parse(command, app, words)) {
     return Usage(*objection);
   }
@@ -191,6 +191,7 @@ Ending Guarded(const Words& words) {
 
 Commands MakeCommands() {
   Commands commands;
+  commands.push_back(MakeLoopCommand());
   commands.push_back(MakeBucketsCommand());
   commands.push_back(MakeSimulateCommand());
   commands.push_back(MakePlanCheckCommand());

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "cli/shell_word.h"
 #include "cli/simulate_view.h"
 #include "cli/units.h"
 
@@ -185,16 +186,6 @@ std::string Facts(const SimSummary& summary) {
                  FormatPercent(ClampedRate(summary)) + " of the requests, to the model's domain");
   }
   return text + Line("Energy", Energy(summary));
-}
-
-// The word as a shell takes it.
-std::string ShellWord(const std::string& word) {
-  const std::string_view safe =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+@%-";
-  if (!word.empty() && word.find_first_not_of(safe) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 std::string Next(const SimulateView& view) {

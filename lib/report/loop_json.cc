@@ -161,7 +161,7 @@ Json ArmJson(const LoopArm& arm, bool sampled) {
 std::string_view NotCaptured(LoopHeadroom::Verdict verdict) {
   switch (verdict) {
     case LoopHeadroom::Verdict::kNone:
-      return "no headroom: a clairvoyant gains less than 3 %, or its interval contains 0";
+      return "no headroom: a clairvoyant gains less than what counts, or its interval contains 0";
     case LoopHeadroom::Verdict::kInsufficient:
       return "too few windows to judge whether there is headroom";
     case LoopHeadroom::Verdict::kPresent:

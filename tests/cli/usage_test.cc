@@ -55,6 +55,29 @@ TEST_CASE("a wrong command line exits 2, says what is wrong on standard error an
       {{"simulate", "p", "--traffic", "t", "--slo", "fast"}, "option --slo: 'fast'"},
       {{"simulate", "p", "--traffic", "t", "--fallback", "pray"}, "generic, nearest, reject"},
       {{"simulate", "p", "--traffic", "t", "--max-batch-size", "0"}, "option --max-batch-size"},
+      {{"loop"}, "loop needs a MODEL"},
+      {{"loop", "m"}, "loop needs --traffic TRAFFIC"},
+      {{"loop", "m", "--traffic", "t", "--load", "0"}, "option --load: '0' is not a share above 0"},
+      {{"loop", "m", "--traffic", "t", "--load", "1.6"}, "option --load: '1.6'"},
+      {{"loop", "m", "--traffic", "t", "--load", "0.3,,0.5"}, "or several such as 0.3,0.5,0.7"},
+      {{"loop", "m", "--traffic", "t", "--load", "0.3,"}, "option --load: '0.3,'"},
+      {{"loop", "m", "--traffic", "t", "--load", "nan"}, "option --load: 'nan'"},
+      {{"loop", "m", "--traffic", "t", "--variants", "0"}, "a whole number from 1 to 4096"},
+      {{"loop", "m", "--traffic", "t", "--phi", "0.9"}, "option --phi: '0.9'"},
+      {{"loop", "m", "--traffic", "t", "--rate", "fast"}, "is not one of flat, recorded"},
+      {{"loop", "m", "--traffic", "t", "--window", "0"}, "a duration above zero"},
+      {{"loop", "m", "--traffic", "t", "--compile-time", "-1s"}, "option --compile-time: '-1s'"},
+      {{"loop", "m", "--traffic", "t", "--reality", "real"}, "is not noise, noise:SEED or exact"},
+      {{"loop", "m", "--traffic", "t", "--reality", "noise:"}, "option --reality: 'noise:'"},
+      {{"loop", "m", "--traffic", "t", "--reality", "noise:-1"}, "option --reality: 'noise:-1'"},
+      {{"loop", "m", "--traffic", "t", "--reality", "exactly"}, "option --reality: 'exactly'"},
+      {{"loop", "m", "--traffic", "t", "--slo", "p95=1s"}, "is not a latency such as p99=500ms"},
+      {{"loop", "m", "--traffic", "t", "--slo", "p99=0"}, "option --slo: 'p99=0'"},
+      {{"loop", "m", "--traffic", "t", "--jobs", "0"}, "option --jobs: '0'"},
+      {{"loop", "m", "--traffic", "t", "-o"}, "option -o needs a value"},
+      {{"loop", "m", "--traffic", "t", "-o", ""},
+       "option --output needs a value that is not empty"},
+      {{"loop", "m", "--traffic", "t", "--bind", "seq"}, "of the form DIM=COLUMN"},
       {{"plan", "check"}, "plan check needs a PLAN"},
       {{"plan", "show"}, "plan show needs a PLAN"},
   }));
@@ -126,16 +149,35 @@ TEST_CASE("help is data, exits 0 and names every option that the command takes",
   }
 }
 
+TEST_CASE("help of the loop names its options, what they default to and when it exits 1",
+          "[cli][usage]") {
+  const Said said = RunLeeway({"help", "loop"});
+  CHECK(said.exit_code == 0);
+  for (const char* part : {"--device",        "--traffic",  "--load",
+                           "--slo",           "--variants", "--window",
+                           "--requests",      "--rate",     "--compile-time",
+                           "--phi",           "--tau",      "--reality",
+                           "--sample",        "--jobs",     "-o, --output DIR",
+                           "--force",         "--format",   "--map",
+                           "--limit",         "--bind",     "--strict",
+                           "--entry",         "--seed",     "--json",
+                           "--quiet",         "--verbose",  "--color",
+                           "onnxim_tpuv4_c4", "leeway-run", "Exits 1 if a guardrail fails"}) {
+    CAPTURE(part);
+    CHECK_THAT(said.out, Contains(part));
+  }
+}
+
 TEST_CASE("the list of commands fits 80 columns and names only commands that exist",
           "[cli][usage]") {
   const Words words = GENERATE(values<Words>({{"help"}, {"--help"}, {"-h"}}));
   const Said said = RunLeeway(words);
   CHECK(said.exit_code == 0);
   CHECK(said.err.empty());
-  for (const char* command : {"buckets", "simulate", "plan check", "plan show", "help"}) {
+  for (const char* command : {"loop", "buckets", "simulate", "plan check", "plan show", "help"}) {
     CHECK_THAT(said.out, Contains(command));
   }
-  for (const char* missing : {"loop", "retune", "drift", "scenario"}) {
+  for (const char* missing : {"retune", "drift", "scenario"}) {
     CHECK_THAT(said.out, !Contains(missing));
   }
   for (std::size_t at = 0; at < said.out.size();) {
