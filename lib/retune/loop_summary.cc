@@ -22,17 +22,6 @@ constexpr double kManyClamped = 0.05;
 
 double Ratio(double above, double below) { return below > 0 ? above / below : 0; }
 
-// The smallest length that so large a share of the requests does not exceed; 0 for none.
-std::int64_t LengthAt(const LengthHistogram& lengths, double q) {
-  double seen = 0;
-  const double total = lengths.total();
-  for (const LengthWeight& entry : lengths) {
-    seen += entry.weight;
-    if (seen >= q * total) return entry.length;
-  }
-  return lengths.max_length();
-}
-
 // The device as it is; null where it is as modelled.
 std::unique_ptr<device::Reality> RealityOf(const LoopReality& reality) {
   if (reality.kind == LoopReality::Kind::kExact) return nullptr;
