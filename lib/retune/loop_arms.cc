@@ -86,25 +86,22 @@ Edges Compiled(const compile::WorkCurve& curve, const Edges& edges) {
 
 Result<LoopArms> MakeArms(const std::vector<ServedWindow>& windows, const compile::WorkCurve& curve,
                           const ArmOptions& options) {
-  const BucketSpec& spec = options.work;
+  const BucketSpec& spec = options.policy.spec;
   const TrafficWindow first = LengthsOf(windows.front().requests);
   auto compiled = [&](const Edges& edges) { return Compiled(curve, edges); };
-  BucketPolicyOptions by_work = options.policy;
-  by_work.spec = options.work;
   auto adapt = [&](std::string_view policy) {
-    return Adapt(policy, by_work, first, windows, options.compile_time, compiled);
+    return Adapt(policy, options.policy, first, windows, options.compile_time, compiled);
   };
   LoopArms arms;
   arms.frozen.name = "frozen";
   arms.adapted.name = "adapted";
   arms.clairvoyant.name = "clairvoyant";
-  LEEWAY_ASSIGN_OR_RETURN(arms.adaptation, Adapt("leeway", options.policy, first, windows,
-                                                 options.compile_time, compiled));
+  LEEWAY_ASSIGN_OR_RETURN(arms.adaptation, adapt("leeway"));
   LEEWAY_ASSIGN_OR_RETURN(const Adaptation switching, adapt("library"));
   LEEWAY_ASSIGN_OR_RETURN(const Adaptation reference, adapt("ref"));
   arms.reference_compiles = reference.compiles;
   const LengthHistogram none;
-  const Edges frozen = compiled(FitBuckets(first.lengths, spec).edges);
+  const Edges& frozen = arms.adaptation.library.front();
   for (std::size_t w = 0; w < windows.size(); ++w) {
     const TrafficWindow window = w == 0 ? TrafficWindow() : LengthsOf(windows[w].requests);
     Score(frozen, window.lengths, spec, arms.frozen);

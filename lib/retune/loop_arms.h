@@ -47,10 +47,7 @@ BucketSpec SpecOf(const compile::WorkCurve& curve, int variants, double phi);
 Edges Compiled(const compile::WorkCurve& curve, const Edges& edges);
 
 struct ArmOptions {
-  // What decides, with its own idea of what work costs.
   BucketPolicyOptions policy;
-  // What work is counted as, the clairvoyant's and the reference policy's too.
-  BucketSpec work;
   Nanos compile_time{0};  // on the windows' clock
 };
 

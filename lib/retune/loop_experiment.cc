@@ -262,9 +262,7 @@ void Experiment::DescribeWindows() {
 
 Status Experiment::CompileArms() {
   ArmOptions options;
-  options.work = spec_;
   options.policy.spec = spec_;
-  options.policy.spec.fallback_factor = std::max(spec_.fallback_factor, summary_.fallback_stretch);
   options.policy.threshold = options_.compile.tau;
   options.policy.seed = options_.seed;
   options.compile_time = traffic_.ToDevice(options_.compile.time);

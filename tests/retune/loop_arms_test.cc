@@ -36,7 +36,6 @@ ArmOptions Options(int variants) {
   ArmOptions options;
   options.policy.spec = SpecOf(ToyCurve(), variants, 2);
   options.policy.threshold = 0.03;
-  options.work = options.policy.spec;
   options.compile_time = kWindow / 100;
   return options;
 }
