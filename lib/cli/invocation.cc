@@ -59,6 +59,11 @@ Status Invocation::Deliver(std::string_view text) const {
   return WriteAll(kStandardOutput, text, "standard output");
 }
 
+Status Invocation::Show(std::string_view text) const {
+  if (options_.output == "-") return Status();
+  return WriteAll(kStandardOutput, text, "standard output");
+}
+
 void Invocation::Say(const std::string& text) const {
   if (!options_.quiet) WriteToError("leeway: " + text + "\n");
 }

@@ -30,6 +30,9 @@ class Invocation {
   // Writes the command's result. Codes name the file or "standard output".
   Status Deliver(std::string_view text) const;
 
+  // Writes to standard output, whatever -o says; nothing where Deliver writes there.
+  Status Show(std::string_view text) const;
+
   // For standard error: always unless --quiet; only with --verbose.
   void Warn(const std::string& message) const;
   void Note(const std::string& message) const;

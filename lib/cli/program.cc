@@ -190,6 +190,7 @@ Commands MakeCommands() {
   Commands commands;
   commands.push_back(MakeBucketsCommand());
   commands.push_back(MakeSimulateCommand());
+  commands.push_back(MakeCompileCommand());
   commands.push_back(MakePlanCheckCommand());
   commands.push_back(MakePlanShowCommand());
   return commands;

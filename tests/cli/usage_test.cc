@@ -54,6 +54,11 @@ TEST_CASE("a wrong command line exits 2, says what is wrong on standard error an
       {{"simulate", "p", "--traffic", "t", "--slo", "fast"}, "option --slo: 'fast'"},
       {{"simulate", "p", "--traffic", "t", "--fallback", "pray"}, "generic, nearest, reject"},
       {{"simulate", "p", "--traffic", "t", "--max-batch-size", "0"}, "option --max-batch-size"},
+      {{"compile"}, "compile needs a PLAN"},
+      {{"compile", "p", "--buckets", "8,"},
+       "option --buckets: '8,' is not a list of whole numbers"},
+      {{"compile", "p", "--buckets", "8,x"}, "option --buckets: '8,x'"},
+      {{"compile", "p", "--max-batch", "0"}, "option --max-batch: '0'"},
       {{"plan", "check"}, "plan check needs a PLAN"},
       {{"plan", "show"}, "plan show needs a PLAN"},
   }));
@@ -105,7 +110,8 @@ TEST_CASE("the list of commands fits 80 columns and names only commands that exi
   const Said said = RunLeeway(words);
   CHECK(said.exit_code == 0);
   CHECK(said.err.empty());
-  for (const char* command : {"buckets", "simulate", "plan check", "plan show", "help"}) {
+  for (const char* command :
+       {"buckets", "simulate", "compile", "plan check", "plan show", "help"}) {
     CHECK_THAT(said.out, Contains(command));
   }
   for (const char* missing : {"loop", "retune", "drift", "scenario"}) {
