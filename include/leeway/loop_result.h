@@ -154,8 +154,8 @@ struct LoopSummary {
   Nanos window{0}, span{0}, compile_time{0};
   std::string rate;  // "flat" or "recorded"
   double load = 0, phi = 0, time_compression = 0, clamped_rate = 0;
-  // What the fallback was measured to take, alone on the served device, relative to fused runs:
-  // what the policy reckons with. Work is counted at phi.
+  // What the fallback was measured to take, alone on the served device, relative to fused runs.
+  // Work is counted at phi.
   double fallback_stretch = 0;
   int variants = 0;
   Nanos slo{0};

@@ -55,11 +55,19 @@ Status Invocation::CheckOutput() const {
 }
 
 Status Invocation::Deliver(std::string_view text) const {
-  std::string screen;
   // JSON has escapes of its own.
-  if (!options_.json) text = screen = ink_.Printable(text);
-  if (WritesToFile(options_)) return WriteFile(options_.output, text);
-  return WriteAll(kStandardOutput, text, "standard output");
+  return options_.json ? DeliverBytes(text) : DeliverBytes(ink_.Printable(text));
+}
+
+Status Invocation::DeliverBytes(std::string_view bytes) const {
+  if (WritesToFile(options_)) return WriteFile(options_.output, bytes);
+  return WriteAll(kStandardOutput, bytes, "standard output");
+}
+
+Status Invocation::Show(std::string_view text) const {
+  if (options_.output == "-") return Status();
+  const std::string shown = options_.json ? std::string(text) : ink_.Printable(text);
+  return WriteAll(kStandardOutput, shown, "standard output");
 }
 
 void Invocation::Say(const std::string& text) const {

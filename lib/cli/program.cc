@@ -194,6 +194,7 @@ Commands MakeCommands() {
   commands.push_back(MakeLoopCommand());
   commands.push_back(MakeBucketsCommand());
   commands.push_back(MakeSimulateCommand());
+  commands.push_back(MakeCompileCommand());
   commands.push_back(MakePlanCheckCommand());
   commands.push_back(MakePlanShowCommand());
   return commands;

@@ -305,7 +305,7 @@ Result<std::vector<Nanos>> Experiment::TakenAlone(const Edges& edges,
 }
 
 // What the fallback takes on the device that serves: unfused shards contend for the DRAM, which
-// work does not count. Its user is the tail, so it is measured on the longest tenth of what was
+// work does not count. It serves the tail, so it is measured on the longest tenth of what was
 // seen.
 Status Experiment::MeasureFallback() {
   std::vector<std::int64_t> lengths;

@@ -74,10 +74,15 @@ TEST_CASE("a wrong command line exits 2, says what is wrong on standard error an
       {{"loop", "m", "--traffic", "t", "--slo", "p95=1s"}, "is not a latency such as p99=500ms"},
       {{"loop", "m", "--traffic", "t", "--slo", "p99=0"}, "option --slo: 'p99=0'"},
       {{"loop", "m", "--traffic", "t", "--jobs", "0"}, "option --jobs: '0'"},
-      {{"loop", "m", "--traffic", "t", "-o"}, "option -o needs a value"},
+      {{"loop", "m", "--traffic", "t", "-o"}, "option --output needs a value"},
       {{"loop", "m", "--traffic", "t", "-o", ""},
        "option --output needs a value that is not empty"},
       {{"loop", "m", "--traffic", "t", "--bind", "seq"}, "of the form DIM=COLUMN"},
+      {{"compile"}, "compile needs a PLAN"},
+      {{"compile", "p", "--buckets", "8,"},
+       "option --buckets: '8,' is not a list of whole numbers"},
+      {{"compile", "p", "--buckets", "8,x"}, "option --buckets: '8,x'"},
+      {{"compile", "p", "--max-batch", "0"}, "option --max-batch: '0'"},
       {{"plan", "check"}, "plan check needs a PLAN"},
       {{"plan", "show"}, "plan show needs a PLAN"},
   }));
@@ -174,7 +179,8 @@ TEST_CASE("the list of commands fits 80 columns and names only commands that exi
   const Said said = RunLeeway(words);
   CHECK(said.exit_code == 0);
   CHECK(said.err.empty());
-  for (const char* command : {"loop", "buckets", "simulate", "plan check", "plan show", "help"}) {
+  for (const char* command :
+       {"loop", "buckets", "simulate", "compile", "plan check", "plan show", "help"}) {
     CHECK_THAT(said.out, Contains(command));
   }
   for (const char* missing : {"retune", "drift", "scenario"}) {

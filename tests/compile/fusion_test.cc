@@ -225,17 +225,30 @@ TEST_CASE("groups of one core are spread over the cores, the longest way first",
   CHECK(first == std::vector<std::uint32_t>{2, 0, 1});
 }
 
-TEST_CASE("a group reads and writes what the loader derives for it", "[compile][property]") {
-  const auto seed = GENERATE(range(0u, 40u));
-  CAPTURE(seed);
-  const Model model = RandomModel(seed);
-  Compiler compiler = Compiler::Create(model, RandomDevice(seed), {}).value();
+void CheckReadsAndWrites(const Model& model, const Device& device) {
+  Compiler compiler = Compiler::Create(model, device, {}).value();
   const Model plan = compiler.Compile(std::vector<std::int64_t>{100}).value();
-  const EntryGraph graph(*model, 0);
-  for (const plan::Group& loaded : plan->entries[0].variants[0].groups) {
-    const plan::Group made = graph.MakeGroup(loaded.ops);
-    CHECK(made.reads == loaded.reads);
-    CHECK(made.writes == loaded.writes);
+  for (plan::Index e = 0; e < model->entries.size(); ++e) {
+    const EntryGraph graph(*model, e);
+    for (const plan::Group& loaded : plan->entries[e].variants[0].groups) {
+      CAPTURE(loaded.name);
+      const plan::Group made = graph.MakeGroup(loaded.ops);
+      CHECK(made.reads == loaded.reads);
+      CHECK(made.writes == loaded.writes);
+    }
+  }
+}
+
+TEST_CASE("a group reads and writes what the loader derives for it", "[compile][property]") {
+  const auto seed = GENERATE(range(0u, 60u));
+  CAPTURE(seed);
+  CheckReadsAndWrites(RandomModel(seed), RandomDevice(seed));
+}
+
+TEST_CASE("groups of the shipped models read and write what the loader derives for them",
+          "[compile]") {
+  for (const char* name : {"llama2_7b_prefill", "bert_base"}) {
+    CheckReadsAndWrites(testing::ShippedModel(name), testing::ShippedDevice());
   }
 }
 

@@ -70,8 +70,12 @@ TEST_CASE("a curve is refused for what cannot be aligned and ends when it is tol
   const auto stopped = WorkCurve::Make(compiler, 1, [&] { return ++polls < 3; });
   CHECK(stopped.status().code() == StatusCode::kCancelled);
   CHECK(polls == 3);
-  Compiler wide = RandomCompiler(3, std::int64_t{1} << 21);
-  CHECK(WorkCurve::Make(wide, 1).status().code() == StatusCode::kResourceExhausted);
+  Compiler wide = RandomCompiler(3, (std::int64_t{1} << 20) + 1);
+  const Status refused = WorkCurve::Make(wide, 1).status();
+  CHECK(refused == Status(StatusCode::kResourceExhausted,
+                          "dim \"seq\" has 1048577 edges in [1, 1048577] at multiples of 1; at "
+                          "most 1048576"));
+  CHECK(WorkCurve::Make(wide, 2, [] { return false; }).status().code() == StatusCode::kCancelled);
 }
 
 }  // namespace
