@@ -122,8 +122,9 @@ std::string VerdictSection(const LoopSummary& summary) {
                      "\n4. **Product impact**: " + Impact(summary) + "\n\n";
   if (summary.headroom.verdict == Verdict::kPresent) {
     text +=
-        "Headroom: a clairvoyant that does not score the requests it was fitted to would gain " +
-        Gain(summary.headroom.gain) + " in work.\n\n";
+        "Headroom: a clairvoyant that does not score the requests it was fitted to would gain in "
+        "work " +
+        Gain(summary.headroom.gain) + ".\n\n";
   }
   MarkdownTable table({"guardrail", "rule", "adapted/frozen − 1", "limit", "kept"},
                       MarkdownTable::Cells::kWords);

@@ -73,7 +73,7 @@ TEST_CASE("a wrong command line exits 2, says what is wrong on standard error an
       {{"loop", "m", "--traffic", "t", "--slo", "p95=1s"}, "is not a latency such as p99=500ms"},
       {{"loop", "m", "--traffic", "t", "--slo", "p99=0"}, "option --slo: 'p99=0'"},
       {{"loop", "m", "--traffic", "t", "--jobs", "0"}, "option --jobs: '0'"},
-      {{"loop", "m", "--traffic", "t", "-o"}, "option -o needs a value"},
+      {{"loop", "m", "--traffic", "t", "-o"}, "option --output needs a value"},
       {{"loop", "m", "--traffic", "t", "-o", ""},
        "option --output needs a value that is not empty"},
       {{"loop", "m", "--traffic", "t", "--bind", "seq"}, "of the form DIM=COLUMN"},
