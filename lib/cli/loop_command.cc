@@ -57,7 +57,7 @@ class LoopCommand : public Command {
 
   LoopArguments arguments_;
   LoopOptions options_;
-  std::string reached_;
+  std::string traffic_name_, reached_;
   std::uint64_t steps_ = 0;
 };
 
@@ -92,6 +92,9 @@ Ending LoopCommand::Failed(const Status& status) const {
     case StatusCode::kUnimplemented: {
       const std::string& path = arguments_.traffic.path;
       if (message.find(path) != std::string::npos) return EndingOf(status);
+      if (message.rfind(traffic_name_ + ": ", 0) == 0) {
+        return {ExitCode::kBadInput, path + message.substr(traffic_name_.size())};
+      }
       return {ExitCode::kBadInput,
               arguments_.model + " on " + arguments_.device + ", " + path + ": " + message};
     }
@@ -143,6 +146,7 @@ Ending LoopCommand::Run(const Invocation& invocation) {
   if (!device.ok()) return EndingOf(device.status());
   const Result<Traffic> traffic = OpenTraffic(arguments_.traffic);
   if (!traffic.ok()) return EndingOf(traffic.status());
+  traffic_name_ = traffic->name();
   invocation.Detail("model " + model->digest() + ", device " + device->digest() + ", traffic " +
                     traffic->digest());
   const Result<LoopResult> result = Loop(invocation, *model, *device, *traffic);

@@ -87,11 +87,11 @@ std::string Setting(const LoopSummary& summary) {
       std::count_if(summary.windows.begin(), summary.windows.end(),
                     [](const LoopWindow& window) { return window.requests > 0; }));
   return Counted(summary.variants, "variant", "variants") + " over " + summary.dim +
-         ", fitted to the first of windows of " + FormatSpan(summary.window) + "; " +
+         ", fitted to the first window of " + FormatSpan(summary.window) + "; " +
          Count(summary.scored_requests) + " requests in " +
-         Counted(static_cast<double>(scored), "window", "windows") + " served three ways, " +
-         summary.rate + " rate at a load of " + FormatNumber(summary.load) + "; SLO p99 " +
-         Latency(summary.slo) + "; device: " + summary.reality;
+         Counted(static_cast<double>(scored), "later window", "later windows") +
+         ", served three ways at a " + summary.rate + " load of " + FormatShortest(summary.load) +
+         "; SLO p99 " + Latency(summary.slo) + "; device: " + summary.reality;
 }
 
 std::vector<std::string> LatencyCells(const std::string& name, const LoopSummary& summary,
@@ -259,7 +259,7 @@ std::string Sweep(const LoopSummary& summary, const Ink& ink) {
   if (summary.sweep.empty()) return "";
   Table table({"p99 at load", "requests", "frozen", "adapted", "clairvoyant"});
   for (const LoopSweepPoint& point : summary.sweep) {
-    table.Add({FormatNumber(point.load), FormatNumber(point.rate_rps) + "/s",
+    table.Add({FormatShortest(point.load), FormatNumber(point.rate_rps) + "/s",
                Latency(point.frozen_p99), Latency(point.adapted_p99),
                Latency(point.clairvoyant_p99)});
   }

@@ -1,9 +1,11 @@
 #include "cli/units.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 
 namespace leeway::cli {
 namespace {
@@ -128,6 +130,11 @@ std::string FormatNumber(double value) {
   return FourDigits(value);
 }
 
+std::string FormatShortest(double value) {
+  char text[32];  // the longest has 24 characters
+  return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
+}
+
 std::string FormatRate(double per_second, const std::string& what) {
   static constexpr std::array<Unit, 4> kUnits = {{{"", 1}, {"k ", 1e3}, {"M ", 1e6}, {"G ", 1e9}}};
   return InUnits(per_second, kUnits) + what + "/s";
@@ -161,11 +168,31 @@ std::string Shortened(std::string_view text, std::size_t width) {
   return std::string(text.substr(0, end)) + "…";
 }
 
+namespace {
+
+bool IsUnit(std::string_view word) {
+  constexpr std::string_view kUnits[] = {"ns", "µs", "ms", "s",  "min", "h",  "d",
+                                         "mJ", "J",  "kJ", "MJ", "GJ",  "kB", "MB"};
+  word = word.substr(0, word.find_first_of(".,;:)]"));
+  return word == "%" || std::find(std::begin(kUnits), std::end(kUnits), word) != std::end(kUnits);
+}
+
+// Where the text may be broken first: the space behind a word and, if it is a number's, its unit.
+std::size_t EndOfWord(std::string_view text) {
+  const std::size_t space = text.find(' ');
+  if (space == std::string_view::npos || space == 0) return space;
+  const bool number = text[space - 1] >= '0' && text[space - 1] <= '9';
+  const std::size_t next = text.find(' ', space + 1);
+  return number && IsUnit(text.substr(space + 1, next - space - 1)) ? next : space;
+}
+
+}  // namespace
+
 std::string Wrapped(std::string_view text, std::size_t indent, std::size_t width) {
   std::string out;
   std::size_t column = indent;
   while (!text.empty()) {
-    const std::size_t space = text.find(' ');
+    const std::size_t space = EndOfWord(text);
     const std::string_view word = text.substr(0, space);
     const std::size_t size = DisplayWidth(word);
     if (column > indent && column + 1 + size > width) {

@@ -29,6 +29,7 @@ std::string Counted(double count, const std::string& one, const std::string& man
 std::string FormatPercent(double fraction, int decimals = 2);  // "12.34 %"
 std::string FormatSignedPercent(double fraction);              // "+12.34 %"
 std::string FormatNumber(double value);                        // "12.34"
+std::string FormatShortest(double value);                      // "0.7": as short as reads back
 // "12.34 M steps/s"
 std::string FormatRate(double per_second, const std::string& what);
 std::string FormatBytes(double bytes);    // "12.34 GB"
@@ -39,7 +40,7 @@ std::size_t DisplayWidth(std::string_view text);
 // Returns the text shortened to `width` columns, its end replaced by "…".
 std::string Shortened(std::string_view text, std::size_t width);
 // Breaks the text between words into lines of at most `width` columns, each after `indent` spaces
-// but the first, which starts at column `indent` already.
+// but the first, which starts at column `indent` already. A number keeps its unit.
 std::string Wrapped(std::string_view text, std::size_t indent, std::size_t width = 80);
 
 }  // namespace leeway::cli

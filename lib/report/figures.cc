@@ -135,31 +135,34 @@ std::string Gain(const LoopFigure& figure) {
 
 std::vector<std::string> Apportioned(const std::vector<double>& shares) {
   constexpr double kHundredths = 10000;  // of a per cent, in 1
-  std::vector<double> remainders;
+  constexpr double kLargest = 1e6;
   std::vector<std::int64_t> units;
+  std::vector<double> remainders;
+  std::int64_t left = 0;
   double sum = 0;
   for (const double share : shares) {
-    if (!std::isfinite(share) || std::abs(share) > 1e6) {
-      std::vector<std::string> plain;
-      for (const double each : shares) plain.push_back(Percent(each));
-      return plain;
-    }
-    sum += share;
-    units.push_back(static_cast<std::int64_t>(std::floor(share * kHundredths)));
-    remainders.push_back(share * kHundredths - static_cast<double>(units.back()));
+    // Such are not apportioned: nothing that is printed can help them.
+    const double exact = std::abs(share) <= kLargest ? share * kHundredths : 0;
+    const double unit = units.empty() ? std::round(exact) : std::floor(exact);
+    sum += exact;
+    left -= static_cast<std::int64_t>(unit);
+    units.push_back(static_cast<std::int64_t>(unit));
+    remainders.push_back(exact - unit);
   }
+  left += std::llround(sum);
   std::vector<std::size_t> order(shares.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
+  if (!order.empty()) order.erase(order.begin());
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return remainders[a] > remainders[b]; });
-  std::int64_t left = std::llround(sum * kHundredths) -
-                      std::accumulate(units.begin(), units.end(), std::int64_t{0});
+  std::vector<std::string> printed;
   for (const std::size_t i : order) {
     if (left-- > 0) ++units[i];
   }
-  std::vector<std::string> printed;
-  for (const std::int64_t unit : units)
-    printed.push_back(Percent(static_cast<double>(unit) / kHundredths));
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const bool finite = std::isfinite(shares[i]);
+    printed.push_back(finite ? Percent(static_cast<double>(units[i]) / kHundredths) : kDash);
+  }
   return printed;
 }
 

@@ -35,8 +35,9 @@ std::string Interval(const std::optional<std::pair<double, double>>& interval);
 // "+12.34 %, 95 % CI [+1.23 %, +4.56 %]", or without what is not known
 std::string Gain(const LoopFigure& figure);
 
-// Percentages with two decimals that add up to 100.00 as printed, if the shares add up to 1: each
-// rounded down, then one hundredth more for the largest remainders, the earlier first among equals.
+// Percentages with two decimals that add up as printed: the first as it is printed elsewhere, the
+// others rounded down, then one hundredth more for the largest remainders, the earlier first among
+// equals.
 std::vector<std::string> Apportioned(const std::vector<double>& shares);
 
 }  // namespace leeway::report

@@ -55,8 +55,6 @@ std::string Arrow(const std::string& before, const std::string& after) {
   return before + " → " + after;
 }
 
-std::string Latency(Nanos latency) { return IsLatency(latency) ? Duration(latency) : kDash; }
-
 std::string Rate(const std::optional<double>& rate) {
   return rate ? Number(*rate) + " requests/s" : "none";
 }
@@ -122,8 +120,9 @@ std::string VerdictSection(const LoopSummary& summary) {
                      "\n4. **Product impact**: " + Impact(summary) + "\n\n";
   if (summary.headroom.verdict == Verdict::kPresent) {
     text +=
-        "Headroom: a clairvoyant that does not score the requests it was fitted to would gain " +
-        Gain(summary.headroom.gain) + " in work.\n\n";
+        "Headroom: a clairvoyant that does not score the requests it was fitted to would gain in "
+        "work " +
+        Gain(summary.headroom.gain) + ".\n\n";
   }
   MarkdownTable table({"guardrail", "rule", "adapted/frozen − 1", "limit", "kept"},
                       MarkdownTable::Cells::kWords);

@@ -31,8 +31,6 @@ std::string GainOf(Nanos before, Nanos after) {
   return after.count() > 0 ? SignedPercent(Ratio(before, after) - 1) : kDash;
 }
 
-std::string Latency(Nanos latency) { return IsLatency(latency) ? Duration(latency) : kDash; }
-
 std::string Optional(const std::optional<double>& share) { return share ? Percent(*share) : kDash; }
 
 // A point of trace time: "3 d 04:00:00".
@@ -174,7 +172,9 @@ std::string TailSection(const LoopSummary& summary) {
          " requests at and above frozen's p99, and of the " + Count(after->requests) +
          " at and above adapted's, the largest change first. Each request's parts add up to its "
          "latency in integer nanoseconds; the sums below are the mean latencies of those requests, "
-         "which lie above the percentile itself.\n\n" +
+         "which lie above the percentile itself. Batching lasts until a request's batch closes, "
+         "and a batch "
+         "closes when a run is free: under load it is waiting for capacity.\n\n" +
          table.text();
 }
 

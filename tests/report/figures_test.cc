@@ -71,7 +71,9 @@ TEST_CASE("a host's locale does not reach the figures", "[report]") {
 }
 
 TEST_CASE("apportioned percentages add up as printed", "[report]") {
-  CHECK(Apportioned({1.0 / 3, 1.0 / 3, 1.0 / 3}) == Words{"33.34 %", "33.33 %", "33.33 %"});
+  CHECK(Apportioned({1.0 / 3, 1.0 / 3, 1.0 / 3}) == Words{"33.33 %", "33.34 %", "33.33 %"});
+  CHECK(Apportioned({0.685349, 0.028712, 0.285939}) == Words{"68.53 %", "2.87 %", "28.60 %"});
+  CHECK(Apportioned({0.66666, 0.16667, 0.16667}) == Words{"66.67 %", "16.67 %", "16.66 %"});
   CHECK(Apportioned({1, 0, 0}) == Words{"100.00 %", "0.00 %", "0.00 %"});
   CHECK(Apportioned({0.999999, 0.000001}) == Words{"100.00 %", "0.00 %"});
   CHECK(Apportioned({0.25, 0.25}) == Words{"25.00 %", "25.00 %"});
