@@ -25,8 +25,8 @@ std::shared_ptr<const device::Spec> Tpu() {
   return std::make_shared<const device::Spec>(device::ParseSpec(file->bytes, file->name).value());
 }
 
-// Eight buckets of a 7B prefill by a compiler that knows its mappings, as a retuning experiment asks
-// for hundreds of times: each iteration has edges that were never compiled before.
+// Eight buckets of a 7B prefill by a compiler that knows its mappings, as a retuning experiment
+// asks for hundreds of times: each iteration has edges that were never compiled before.
 void BM_Compile(benchmark::State& state) {
   Compiler compiler = Compiler::Create(Llama(), Tpu(), {}).value();
   std::int64_t shift = 0;

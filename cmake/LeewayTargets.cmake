@@ -42,6 +42,9 @@ function(leeway_module name)
   set(objects leeway_${name}_objects)
   add_library(${objects} OBJECT ${ARG_SOURCES})
   leeway_target_defaults(${objects})
+  set_target_properties(${objects} PROPERTIES
+    UNITY_BUILD ${LEEWAY_UNITY}
+    UNITY_BUILD_BATCH_SIZE 16)
   target_include_directories(${objects} PUBLIC
     ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/lib ${PROJECT_BINARY_DIR}/include)
   target_link_libraries(${objects} PUBLIC ${ARG_LINK})

@@ -17,6 +17,7 @@
 #include "leeway/device.h"
 #include "leeway/plan.h"
 #include "leeway/status.h"
+#include "leeway/time.h"
 
 namespace leeway {
 inline namespace v0 {
@@ -39,9 +40,9 @@ struct CompileOptions {
 // theirs. Each group has a kernel key, planned cores and, at sampled batches, a predicted profile.
 // Batches are as large as fits the DRAM with as many concurrent runs as the device has cores.
 //
-// How a bucket is mapped depends on the model, the device and the eighth of an octave that its edge lies in, never on the
-// other buckets. What the model itself states of a single operator, its work or its measured
-// profile, is kept.
+// How a bucket is mapped depends on the model, the device and the eighth of an octave that its edge
+// lies in, never on the other buckets. What the model itself states of a single operator, its work
+// or its measured profile, is kept.
 //
 // kNotFound for an entry or a dim that the model lacks; kInvalidArgument where either is ambiguous
 // or unfit, for buckets that leave the domain or do not rise, where there are neither buckets nor
@@ -49,6 +50,30 @@ struct CompileOptions {
 // work; kResourceExhausted where not even a batch of one fits; kOutOfRange for costs that overflow;
 // kUnimplemented for what the cost model does not cover.
 Result<Plan> Compile(const Plan& model, const Device& device, const CompileOptions& options = {});
+
+// What one request costs that fills a variant: by itself, at the upper end of every dim but batch
+// dims.
+struct VariantPrediction {
+  std::string name;
+  // The variant's upper end of the bucketed dim, and the most requests of a batch; 0 where no dim
+  // counts them.
+  std::int64_t edge = 0;
+  std::int64_t max_batch = 0;
+  // Kernels, those of a call once; launches of one run, the repetitions of calls and every shard
+  // included.
+  std::uint64_t groups = 0, steps = 0;
+  // The longest path through the run by the plan's own profile, launches included. A profile has
+  // each shard alone with the DRAM, so that a run of sharded groups takes longer.
+  Nanos predicted{0};
+  // Σ over steps of core time alone by the cost model, launches included: the work of serving it.
+  Nanos core_time{0};
+};
+
+// Returns a prediction for each variant of an entry, in the plan's order; any plan will do. Of
+// `options` the entry and the dim count. Errors as Compile; kFailedPrecondition and kNotFound where
+// the device lacks what a variant is placed on.
+Result<std::vector<VariantPrediction>> PredictVariants(const Plan& plan, const Device& device,
+                                                       const CompileOptions& options = {});
 
 }  // namespace v0
 }  // namespace leeway

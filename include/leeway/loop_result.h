@@ -82,6 +82,10 @@ struct LoopGain {
   std::optional<double> captured, captured_cf;
   // Captured by a library of the first day's plans that is only switched in.
   std::optional<double> captured_by_switching;
+  // Captured by the reference policy, which compiles whenever the last window's optimum, blended
+  // with a day's average, beats the serving plan by tau; and how often it compiled.
+  std::optional<double> captured_by_reference;
+  std::uint64_t reference_compiles = 0;
 };
 
 struct LoopHeadroom {
@@ -150,6 +154,9 @@ struct LoopSummary {
   Nanos window{0}, span{0}, compile_time{0};
   std::string rate;  // "flat" or "recorded"
   double load = 0, phi = 0, time_compression = 0, clamped_rate = 0;
+  // What the fallback was measured to take, alone on the served device, relative to fused runs.
+  // Work is counted at phi.
+  double fallback_stretch = 0;
   int variants = 0;
   Nanos slo{0};
   std::string reality;  // "noise, seed 0" or "exact"

@@ -25,6 +25,8 @@ struct SimRecord;
 
 inline namespace v0 {
 
+class Recording;
+
 struct LatencyStats {
   std::uint64_t count = 0;
   Nanos mean{0}, min{0}, p50{0}, p90{0}, p95{0}, p99{0}, max{0};
@@ -108,12 +110,17 @@ class SimResult {
   // A serialized leeway.telemetry snapshot, and its SHA-256 in hexadecimal.
   const std::string& telemetry() const;
   const std::string& telemetry_digest() const;
+  // The arrivals that were served, for a replay (leeway/recording.h).
+  const Recording& recording() const;
 
   // For the library's own modules.
-  explicit SimResult(std::shared_ptr<const exec::SimRecord> record) : record_(std::move(record)) {}
+  SimResult(std::shared_ptr<const exec::SimRecord> record,
+            std::shared_ptr<const Recording> recording)
+      : record_(std::move(record)), recording_(std::move(recording)) {}
 
  private:
   std::shared_ptr<const exec::SimRecord> record_;
+  std::shared_ptr<const Recording> recording_;
 };
 
 }  // namespace v0

@@ -9,6 +9,8 @@
 #include "compile/compiler.h"
 #include "device/spec.h"
 #include "plan/body.h"
+#include "sched/cost_table.h"
+#include "sched/run_graph.h"
 
 namespace leeway {
 inline namespace v0 {
@@ -28,21 +30,81 @@ Result<std::vector<std::int64_t>> OwnBuckets(const plan::Body& model,
       "entry \"", entry.name, "\" has no variants to take buckets from: name bucket edges"));
 }
 
-}  // namespace
-
-Result<Plan> Compile(const Plan& model, const Device& device, const CompileOptions& options) {
+Result<compile::Compiler> CompilerFor(const Plan& model, const Device& device,
+                                      const CompileOptions& options) {
   compile::CompilerOptions inner;
   inner.entry = options.entry;
   inner.dim = options.dim;
   inner.max_batch = options.max_batch;
-  LEEWAY_ASSIGN_OR_RETURN(compile::Compiler compiler,
-                          compile::Compiler::Create(model.body(), device.spec(), inner));
+  return compile::Compiler::Create(model.body(), device.spec(), inner);
+}
+
+// The upper end of the variant for one request.
+std::vector<std::int64_t> FilledBy(const plan::Body& plan, const plan::Variant& variant) {
+  std::vector<std::int64_t> dims;
+  for (std::size_t d = 0; d < plan.dims.size(); ++d) {
+    const plan::Range& range = variant.envelope[d];
+    dims.push_back(plan::IsBatchDim(plan.dims[d])
+                       ? std::clamp<std::int64_t>(1, range.min, range.max)
+                       : range.max);
+  }
+  return dims;
+}
+
+std::int64_t MaxBatch(const plan::Body& plan, const plan::Variant& variant) {
+  std::int64_t most = 0;
+  for (std::size_t d = 0; d < plan.dims.size(); ++d) {
+    if (plan.dims[d].batch_rule != BatchRule::kCount) continue;
+    const std::int64_t max = variant.envelope[d].max;
+    most = most == 0 ? max : std::min(most, max);
+  }
+  return most;
+}
+
+Result<VariantPrediction> Predict(const plan::Body& plan, const device::Spec& device,
+                                  const plan::Entry& entry, const plan::Variant& variant,
+                                  plan::Index dim) {
+  sched::DomainTable domains;
+  LEEWAY_ASSIGN_OR_RETURN(const sched::RunGraph graph,
+                          sched::RunGraph::OfVariant(plan, entry, variant, device, domains));
+  LEEWAY_ASSIGN_OR_RETURN(
+      const sched::CostTable costs,
+      sched::MakeCostTable(plan, device, domains, graph, FilledBy(plan, variant)));
+  VariantPrediction prediction;
+  prediction.name = variant.name;
+  prediction.edge = variant.envelope[dim].max;
+  prediction.max_batch = MaxBatch(plan, variant);
+  for (const sched::Node& node : graph.nodes()) prediction.groups += node.call == nullptr ? 1 : 0;
+  prediction.steps = costs.steps;
+  prediction.predicted = costs.predicted_path;
+  prediction.core_time = costs.core_time;
+  return prediction;
+}
+
+}  // namespace
+
+Result<Plan> Compile(const Plan& model, const Device& device, const CompileOptions& options) {
+  LEEWAY_ASSIGN_OR_RETURN(compile::Compiler compiler, CompilerFor(model, device, options));
   std::vector<std::int64_t> edges = options.buckets;
   if (edges.empty()) {
     LEEWAY_ASSIGN_OR_RETURN(edges, OwnBuckets(*model.body(), compiler));
   }
   LEEWAY_ASSIGN_OR_RETURN(std::shared_ptr<const plan::Body> body, compiler.Compile(edges));
   return Plan(std::move(body));
+}
+
+Result<std::vector<VariantPrediction>> PredictVariants(const Plan& plan, const Device& device,
+                                                       const CompileOptions& options) {
+  LEEWAY_ASSIGN_OR_RETURN(const compile::Compiler compiler, CompilerFor(plan, device, options));
+  const plan::Body& body = *plan.body();
+  const plan::Entry& entry = body.entries[compiler.entry()];
+  std::vector<VariantPrediction> predictions;
+  for (const plan::Variant& variant : entry.variants) {
+    LEEWAY_ASSIGN_OR_RETURN(VariantPrediction prediction,
+                            Predict(body, *device.spec(), entry, variant, compiler.dim()));
+    predictions.push_back(std::move(prediction));
+  }
+  return predictions;
 }
 
 }  // namespace v0

@@ -1,51 +1,34 @@
 #include "leeway/simulate.h"
 
 #include <memory>
-#include <optional>
 #include <utility>
 
-#include "api/dim_binding.h"
+#include "api/replay.h"
 #include "base/status_macros.h"
 #include "exec/simulation.h"
+#include "leeway/recording.h"
 #include "plan/body.h"
-#include "traffic/body.h"
 
 namespace leeway {
 inline namespace v0 {
 
 Result<SimResult> Simulate(const Plan& plan, const Device& device, const Traffic& traffic,
                            const SimulateOptions& options) {
-  LEEWAY_ASSIGN_OR_RETURN(
-      api::DimBinding binding,
-      api::DimBinding::Make(*plan.body(), traffic.body()->dim_names(), options.bind));
-  LEEWAY_ASSIGN_OR_RETURN(std::unique_ptr<traffic::Reader> reader,
-                          traffic.body()->NewReader(options.seed));
+  RecordingOptions how{options.seed, options.entry, options.bind, options.above_domain};
+  auto recording = std::make_shared<const Recording>(traffic, std::move(how));
+  LEEWAY_ASSIGN_OR_RETURN(api::Replay replay, api::Replay::Begin(*plan.body(), *recording));
   exec::SimConfig config;
   config.plan = plan.body();
   config.device = device.spec();
   config.entry = options.entry;
-  for (const traffic::StreamInfo& stream : traffic.body()->streams()) {
-    config.streams.push_back({stream.name, Priority(stream.priority_level)});
-  }
-  if (config.streams.empty()) config.streams.push_back({"default", Priority(1)});
+  config.streams = api::StreamsOf(*traffic.body());
   config.serving = options.serving;
   config.progress = options.progress;
-  auto next = [&]() -> Result<std::optional<exec::SimArrival>> {
-    LEEWAY_ASSIGN_OR_RETURN(const std::optional<traffic::Arrival> arrival, reader->Next());
-    if (!arrival) return std::optional<exec::SimArrival>();
-    exec::SimArrival out;
-    out.at = arrival->at;
-    out.stream = arrival->stream;
-    if (arrival->deadline != Nanos::max()) out.timeout = arrival->deadline;
-    out.cancel_after = arrival->cancel_after;
-    LEEWAY_ASSIGN_OR_RETURN(out.dims, binding.Apply(*arrival, options.above_domain));
-    return std::optional(std::move(out));
-  };
   LEEWAY_ASSIGN_OR_RETURN(std::shared_ptr<exec::SimRecord> record,
-                          exec::RunSimulation(config, next));
-  record->summary.counts.clamped = binding.clamped();
-  record->summary.notes = binding.notes();
-  return SimResult(std::move(record));
+                          exec::RunSimulation(config, [&] { return replay.Next(); }));
+  record->summary.counts.clamped = replay.binding().clamped();
+  record->summary.notes = replay.binding().notes();
+  return SimResult(std::move(record), std::move(recording));
 }
 
 const SimSummary& SimResult::summary() const { return record_->summary; }
@@ -77,6 +60,7 @@ MeanAttribution SimResult::tail_mean(double q, std::string_view stream) const {
 
 const std::string& SimResult::telemetry() const { return record_->telemetry; }
 const std::string& SimResult::telemetry_digest() const { return record_->telemetry_digest; }
+const Recording& SimResult::recording() const { return *recording_; }
 
 }  // namespace v0
 }  // namespace leeway

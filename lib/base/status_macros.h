@@ -11,10 +11,10 @@
 #define LEEWAY_CONCAT_INNER(a, b) a##b
 #define LEEWAY_CONCAT(a, b) LEEWAY_CONCAT_INNER(a, b)
 
-#define LEEWAY_RETURN_IF_ERROR(expr)                                                     \
-  do {                                                                                   \
+#define LEEWAY_RETURN_IF_ERROR(expr)                                                    \
+  do {                                                                                  \
     if (::leeway::Status leeway_returned_status = (expr); !leeway_returned_status.ok()) \
-      return leeway_returned_status;                                                     \
+      return leeway_returned_status;                                                    \
   } while (false)
 
 // LEEWAY_ASSIGN_OR_RETURN(auto x, Compute());

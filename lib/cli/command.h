@@ -40,6 +40,7 @@ class Command {
 std::unique_ptr<Command> MakeLoopCommand();
 std::unique_ptr<Command> MakeSimulateCommand();
 std::unique_ptr<Command> MakeBucketsCommand();
+std::unique_ptr<Command> MakeCompileCommand();
 std::unique_ptr<Command> MakePlanCheckCommand();
 std::unique_ptr<Command> MakePlanShowCommand();
 

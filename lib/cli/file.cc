@@ -132,4 +132,13 @@ Status CheckWritable(const std::string& path) {
   return Status();
 }
 
+bool IsSamePlace(const std::string& a, const std::string& b) {
+  const auto place = [](const std::string& path) {
+    const std::string target = Target(path);
+    const std::string name = target.substr(target.rfind('/') + 1);
+    return Target(Folder(target)) + "/" + name;
+  };
+  return place(a) == place(b);
+}
+
 }  // namespace leeway::cli

@@ -10,6 +10,8 @@
 
 namespace leeway::cli {
 
+inline constexpr int kStandardOutput = 1;
+
 bool FileExists(const std::string& path);
 
 // What a system call's error number says of a path: kNotFound, kPermissionDenied, or kUnavailable.
@@ -25,6 +27,9 @@ Status WriteFile(const std::string& path, std::string_view bytes);
 // Says before a long command what WriteFile would say after it, as far as one can tell: the folder
 // is there and may be written.
 Status CheckWritable(const std::string& path);
+
+// Whether WriteFile to both would write one file: equal once folders and links are followed.
+bool IsSamePlace(const std::string& a, const std::string& b);
 
 // Writes everything to an open descriptor; `name` stands for it in messages.
 Status WriteAll(int descriptor, std::string_view bytes, const std::string& name);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -11,7 +12,6 @@
 namespace leeway::cli {
 namespace {
 
-constexpr int kStandardOutput = 1;
 constexpr int kStandardError = 2;
 
 std::string Environment(const char* name) {
@@ -55,12 +55,23 @@ Status Invocation::CheckOutput() const {
 }
 
 Status Invocation::Deliver(std::string_view text) const {
-  if (WritesToFile(options_)) return WriteFile(options_.output, text);
-  return WriteAll(kStandardOutput, text, "standard output");
+  // JSON has escapes of its own.
+  return options_.json ? DeliverBytes(text) : DeliverBytes(ink_.Printable(text));
+}
+
+Status Invocation::DeliverBytes(std::string_view bytes) const {
+  if (WritesToFile(options_)) return WriteFile(options_.output, bytes);
+  return WriteAll(kStandardOutput, bytes, "standard output");
+}
+
+Status Invocation::Show(std::string_view text) const {
+  if (options_.output == "-") return Status();
+  const std::string shown = options_.json ? std::string(text) : ink_.Printable(text);
+  return WriteAll(kStandardOutput, shown, "standard output");
 }
 
 void Invocation::Say(const std::string& text) const {
-  if (!options_.quiet) WriteToError("leeway: " + text + "\n");
+  if (!options_.quiet) WriteToError("leeway: " + error_ink_.Printable(text) + "\n");
 }
 
 void Invocation::Warn(const std::string& message) const {
@@ -75,23 +86,22 @@ void Invocation::Detail(const std::string& message) const {
 
 namespace {
 
-// Messages quote what they are about; nobody wants a megabyte of it, or its control bytes.
+// Messages quote what they are about; nobody wants a megabyte of it.
 constexpr std::size_t kLongestMessage = 1 << 16;
-
-std::string Visible(char c) {
-  if (c == '\n') return "\n  ";
-  const auto byte = static_cast<unsigned char>(c);
-  if (byte >= 0x20 && byte != 0x7f) return std::string(1, c);
-  constexpr char kDigits[] = "0123456789abcdef";
-  return {'\\', 'x', kDigits[byte / 16], kDigits[byte % 16]};
-}
 
 }  // namespace
 
 void SayError(const std::string& message, const Ink& ink) {
   std::string text = ink.Error("leeway:") + " ";
-  for (const char c : std::string_view(message).substr(0, kLongestMessage)) text += Visible(c);
-  if (message.size() > kLongestMessage) text += "…";
+  std::string shown =
+      Ink(Ink::Mode::kPlain).Printable(std::string_view(message).substr(0, kLongestMessage));
+  const bool cut = message.size() > kLongestMessage || shown.size() > kLongestMessage;
+  shown.resize(std::min(shown.size(), kLongestMessage));
+  for (const char c : shown) {
+    text += c;
+    if (c == '\n') text += "  ";
+  }
+  if (cut) text += "…";
   WriteToError(text + "\n");
 }
 

@@ -27,8 +27,13 @@ class Invocation {
 
   // Says early whether Deliver could write to -o.
   Status CheckOutput() const;
-  // Writes the command's result. Codes name the file or "standard output".
+  // Writes the command's result, a text. Codes name the file or "standard output".
   Status Deliver(std::string_view text) const;
+  // As Deliver, of a result that is no text.
+  Status DeliverBytes(std::string_view bytes) const;
+
+  // Writes to standard output, whatever -o says; nothing where Deliver writes there.
+  Status Show(std::string_view text) const;
 
   // For standard error: always unless --quiet; only with --verbose.
   void Warn(const std::string& message) const;

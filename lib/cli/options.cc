@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <functional>
@@ -84,6 +85,23 @@ void AddInteger(CLI::App& app, const std::string& name, Bounds<std::int64_t> bou
           Refuse(name, value, "a whole number" + Range(bounds));
         }
         *target = *number;
+      },
+      about);
+}
+
+void AddIntegers(CLI::App& app, const std::string& name, std::vector<std::int64_t>* target,
+                 const std::string& about) {
+  AddOption(
+      app, name, "N,N,...",
+      [=](const std::string& value) {
+        target->clear();
+        for (std::size_t start = 0; start <= value.size();) {
+          const std::size_t comma = std::min(value.find(',', start), value.size());
+          const auto number = ParseWhole<std::int64_t>(value.substr(start, comma - start));
+          if (!number) Refuse(name, value, "a list of whole numbers, such as 128,512");
+          target->push_back(*number);
+          start = comma + 1;
+        }
       },
       about);
 }

@@ -42,6 +42,9 @@ void AddText(CLI::App& app, const std::string& name, const std::string& form, st
              const std::string& about);
 void AddInteger(CLI::App& app, const std::string& name, Bounds<std::int64_t> bounds,
                 std::int64_t* target, const std::string& about);
+// Whole numbers with commas between them: "128,512".
+void AddIntegers(CLI::App& app, const std::string& name, std::vector<std::int64_t>* target,
+                 const std::string& about);
 void AddCount(CLI::App& app, const std::string& name, std::uint64_t* target,
               const std::string& about);
 void AddNumber(CLI::App& app, const std::string& name, Bounds<double> bounds, double* target,

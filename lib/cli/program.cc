@@ -15,8 +15,6 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-constexpr int kStandardOutput = 1;
-
 Ending Usage(std::string message) { return {ExitCode::kUsage, std::move(message)}; }
 
 Ending Print(const std::string& text) {
@@ -113,9 +111,14 @@ std::optional<std::string> Parse(const Command& command, CLI::App& app, Words wo
   } catch (const CLI::ParseError& error) {
     return error.what();
   }
-  const Words extras = app.remaining();
+  Words extras = app.remaining();
+  // Where options end is said once; CLI11 hands it back with what it could not place.
+  const auto end = std::find(extras.begin(), extras.end(), "--");
+  const bool option =
+      end != extras.begin() && !extras.empty() && extras[0].size() > 1 && extras[0][0] == '-';
+  if (option) return UnknownOption(extras[0], command, app);
+  if (end != extras.end()) extras.erase(end);
   if (extras.empty()) return std::nullopt;
-  if (extras[0].size() > 1 && extras[0][0] == '-') return UnknownOption(extras[0], command, app);
   return "one argument too many: " + Quoted(extras[0]);
 }
 
@@ -191,6 +194,7 @@ Commands MakeCommands() {
   commands.push_back(MakeLoopCommand());
   commands.push_back(MakeBucketsCommand());
   commands.push_back(MakeSimulateCommand());
+  commands.push_back(MakeCompileCommand());
   commands.push_back(MakePlanCheckCommand());
   commands.push_back(MakePlanShowCommand());
   return commands;

@@ -203,8 +203,9 @@ Ending SimulateCommand::Failed(const Status& status) const {
 Ending SimulateCommand::Run(const Invocation& invocation) {
   Settle(invocation);
   if (!arguments_.telemetry.empty()) {
-    if (arguments_.telemetry == invocation.options().output) {
-      return {ExitCode::kUsage, "-o and --telemetry both name " + arguments_.telemetry};
+    if (IsSamePlace(arguments_.telemetry, invocation.options().output)) {
+      return {ExitCode::kUsage,
+              "options -o and --telemetry both name '" + arguments_.telemetry + "'"};
     }
     const Status writable = CheckWritable(arguments_.telemetry);
     if (!writable.ok()) return EndingOf(writable);

@@ -1,4 +1,5 @@
-// Aligned columns within 80, and bold and faint text where the terminal has them.
+// Aligned columns within 80, bold and faint text where the terminal has them, and nothing else that
+// a terminal obeys.
 
 #ifndef LEEWAY_CLI_TABLE_H_
 #define LEEWAY_CLI_TABLE_H_
@@ -15,16 +16,25 @@ class Ink {
   enum class Mode { kPlain, kColor };
   explicit Ink(Mode mode) : mode_(mode) {}
 
-  std::string Bold(std::string_view text) const { return Inside("\x1b[1m", text); }
-  std::string Faint(std::string_view text) const { return Inside("\x1b[2m", text); }
-  std::string Warning(std::string_view text) const { return Inside("\x1b[33m", text); }
-  std::string Error(std::string_view text) const { return Inside("\x1b[31m", text); }
+  std::string Bold(std::string_view text) const { return Inside(kBold, text); }
+  std::string Faint(std::string_view text) const { return Inside(kFaint, text); }
+  std::string Warning(std::string_view text) const { return Inside(kYellow, text); }
+  std::string Error(std::string_view text) const { return Inside(kRed, text); }
+
+  // The text with control characters shown as \xNN: names of plans, traffic and files may hold
+  // any. Line ends stay, and so does emphasis where there is some.
+  std::string Printable(std::string_view text) const;
 
  private:
   std::string Inside(std::string_view start, std::string_view text) const {
     if (mode_ == Mode::kPlain || text.empty()) return std::string(text);
-    return std::string(start) + std::string(text) + "\x1b[0m";
+    return std::string(start) + std::string(text) + std::string(kEnd);
   }
+  // Bytes of the emphasis that begins or ends at the front of the text; 0 if none does.
+  std::size_t EmphasisBytes(std::string_view text) const;
+
+  static constexpr std::string_view kBold = "\x1b[1m", kFaint = "\x1b[2m", kYellow = "\x1b[33m",
+                                    kRed = "\x1b[31m", kEnd = "\x1b[0m";
   Mode mode_;
 };
 

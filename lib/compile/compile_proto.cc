@@ -68,7 +68,7 @@ class VariantWriter {
 
   void WriteProfile(const plan::Group& in, pb::FusionGroup& out) const {
     if (in.cost_ns) out.mutable_profile()->set_cost_ns(Text(*in.cost_ns));
-    const bool measured = SaysNothing(entry_, in.ops);
+    const bool measured = SaysNothing(entry_, in.ops) && !in.work;
     for (const plan::ProfilePoint& from : in.profile) {
       pb::Profile::Point& point = *out.mutable_profile()->add_points();
       for (std::size_t d = 0; d < from.dims.size(); ++d) {

@@ -42,14 +42,21 @@ Result<plan::Index> FindEntry(const plan::Body& model, const std::string& name) 
   return *only;
 }
 
-// Of every entry: whether it runs one of `graphs`, itself included.
+// By entry: whether it is one of `graphs` or calls one, however deep.
 std::vector<bool> RunsAny(const plan::Body& model, const Graphs& graphs) {
   std::vector<bool> runs(model.entries.size(), false);
-  for (plan::Index e = 0; e < model.entries.size(); ++e) {
-    for (const EntryGraph& called : CollectGraphs(model, e)) {
-      runs[e] = runs[e] || std::any_of(graphs.begin(), graphs.end(), [&](const EntryGraph& graph) {
-                  return graph.index() == called.index();
-                });
+  for (const EntryGraph& graph : graphs) runs[graph.index()] = true;
+  // Each round goes one call further up.
+  for (bool grown = true; grown;) {
+    grown = false;
+    for (std::size_t e = 0; e < runs.size(); ++e) {
+      const std::vector<plan::Operator>& ops = model.entries[e].operators;
+      const bool calls = std::any_of(ops.begin(), ops.end(), [&](const plan::Operator& op) {
+        const auto* call = std::get_if<plan::Call>(&op.work);
+        return call != nullptr && runs[call->entry];
+      });
+      grown = grown || (calls && !runs[e]);
+      runs[e] = runs[e] || calls;
     }
   }
   return runs;
@@ -66,6 +73,7 @@ struct Compiler::State {
                                          : static_cast<int>(device->core_count())),
         dims(std::move(bucketed)),
         graphs(CollectGraphs(*model, entry)),
+        replaced(RunsAny(*model, graphs)),
         pricer(*device),
         fitted(*model) {
     fitted.serialized.clear();
@@ -93,6 +101,7 @@ struct Compiler::State {
   int runs;
   BucketDims dims;
   Graphs graphs;
+  std::vector<bool> replaced;  // by entry: whether it loses the variants it has
   Pricer pricer;
   // The model with the variants of one bucket, to ask whether they fit.
   plan::Body fitted;
@@ -261,10 +270,9 @@ Result<std::shared_ptr<const plan::Body>> Compiler::Compile(std::span<const std:
   State& state = *state_;
   LEEWAY_RETURN_IF_ERROR(state.CheckEdges(edges));
   NewVariants variants(state.model->entries.size());
-  const std::vector<bool> runs_any = RunsAny(*state.model, state.graphs);
   for (std::size_t e = 0; e < variants.size(); ++e) {
     // A caller of what is mapped anew has no variants to call any more.
-    if (runs_any[e]) variants[e].emplace();
+    if (state.replaced[e]) variants[e].emplace();
   }
   for (const std::int64_t edge : edges) {
     // Tells a cost that overflows from a bucket that does not fit.

@@ -1,8 +1,9 @@
 // The reference compiler: maps the operator graph of one entry to a device.
 //
-// It fuses producers into consumers where that saves predicted time and fits the SRAM, shards every
-// group over the cores, places by bottom level, and makes one variant per bucket of one dim. Which
-// buckets to make is the caller's: bucketing is a matter of traffic, not of graphs.
+// It fuses producers into consumers where that saves predicted time and fits the SRAM, shards
+// groups over the cores where that pays for its launches, places by bottom level, and makes one
+// variant per bucket of one dim. Which buckets to make is the caller's: bucketing is a matter of
+// traffic, not of graphs.
 //
 // Fusion and shards depend on the eighth of an octave that the bucket lies in, never on the other
 // buckets, so that what a length costs under the best mapping is one function of the length: the
@@ -57,7 +58,7 @@ class Compiler {
 
   // Returns what a batch of one costs padded to exactly `length`: Σ over steps and shards of core
   // time alone, step launches included, the run's excluded. Remembered.
-  // kResourceExhausted or kOutOfRange from the cost model.
+  // kInvalidArgument outside the domain, kResourceExhausted or kOutOfRange from the cost model.
   Result<Nanos> CoreTime(std::int64_t length);
 
   // Returns a plan with one variant per edge, of the model's graph: dims, tensors, operators,

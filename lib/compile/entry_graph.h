@@ -30,7 +30,7 @@ class EntryGraph {
   // Whether the operator stays a group of its own: calls, and what the model itself states the work
   // or the measured time of, which says nothing about the operator in company.
   bool StandsAlone(plan::Index op) const;
-  // Whether `consumer` reads what `producer` writes; both without order between them are false.
+  // Whether `consumer` reads what `producer` writes.
   bool Feeds(plan::Index producer, plan::Index consumer) const;
 
   // Returns a group of these operators, which rise: without name or placement, in one shard, with

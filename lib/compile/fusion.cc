@@ -43,7 +43,7 @@ class Merger {
           nodes_[offer.consumer].version != offer.consumer_version) {
         continue;
       }
-      if (!FindBetween(offer.producer, offer.consumer)) continue;
+      if (!MarkBetween(offer.producer, offer.consumer)) continue;
       Merge(offer);
     }
     return Finish();
@@ -87,12 +87,14 @@ class Merger {
     const Node& b = nodes_[consumer];
     if (a.alone || b.alone) return;
     if (a.fused.group.ops.size() + b.fused.group.ops.size() > kMaxFused) return;
-    if (!FindBetween(producer, consumer)) return;
+    if (!MarkBetween(producer, consumer)) return;
     const plan::Group merged = Merged(producer, consumer);
     const Result<Choice> choice = pricer_.Choose(graph_, merged, dims_);
     if (!choice.ok()) return;
-    const Nanos gain = a.fused.choice.time + b.fused.choice.time - choice->time;
-    if (gain <= Nanos{0} || !pricer_.Cost(graph_, merged, largest_, *choice).ok()) return;
+    const Nanos time = a.fused.choice.time + b.fused.choice.time - choice->time;
+    const Nanos gain = a.fused.choice.score() + b.fused.choice.score() - choice->score();
+    if (time <= Nanos{0} || gain <= Nanos{0}) return;
+    if (!pricer_.Cost(graph_, merged, largest_, *choice).ok()) return;
     offers_.push({gain, producer, consumer, a.version, b.version, *choice});
   }
 
@@ -110,7 +112,7 @@ class Merger {
 
   // Marks what is reachable from `from` and ordered before `to`. Returns false if that leads to
   // `to`: a merged group would need its own output.
-  bool FindBetween(Index from, Index to) {
+  bool MarkBetween(Index from, Index to) {
     ++stamp_;
     stack_.clear();
     const auto visit = [&](Index node) {
@@ -128,7 +130,7 @@ class Merger {
     return true;
   }
 
-  // The producer takes the consumer in. Requires what FindBetween has marked for the two.
+  // The producer takes the consumer in. Requires what MarkBetween has marked for the two.
   void Merge(const Offer& offer) {
     const Index a = offer.producer;
     const Index b = offer.consumer;

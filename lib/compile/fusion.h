@@ -2,8 +2,11 @@
 // predicted time, the largest saving first.
 //
 // What is compared is the time of a group with the DRAM shared between its shards, for they run at
-// the same time: with all of it to each shard, saved traffic would count too much. Memory is looked
-// at where the batch is largest: what fits for one request alone would not be batched.
+// the same time: with all of it to each shard, saved traffic would count too much. Traffic counts a
+// little even where computation hides it. Else whole layers would merge, each row block reading all
+// their weights again for the launches that this saves: the same time by itself at twice the
+// traffic, or five times for long prompts (llama2_7b_prefill). Memory is looked at where the batch
+// is largest: what fits for one request alone would not be batched.
 //
 // Threading: pure function.
 
@@ -37,8 +40,8 @@ Result<std::vector<FusedGroup>> Unfused(const EntryGraph& graph, const Pricer& p
                                         std::span<const std::int64_t> dims);
 
 // Returns the groups in a topological order, each operator in one of them. Every merge lowers the
-// sum of the groups' times at `dims`; merged groups also fit their core at `largest`. Errors as
-// Unfused.
+// sum of the groups' times and that of their scores at `dims`; merged groups also fit their core at
+// `largest`. Errors as Unfused.
 Result<std::vector<FusedGroup>> Fuse(const EntryGraph& graph, const Pricer& pricer,
                                      std::span<const std::int64_t> dims,
                                      std::span<const std::int64_t> largest);

@@ -72,7 +72,7 @@ Result<Choice> Pricer::Choose(const EntryGraph& graph, const plan::Group& group,
     if (!choice.ok()) {
       // That a class lacks a unit explains less than what goes wrong on one that has it.
       if (refused.ok() || refused.code() == StatusCode::kUnimplemented) refused = choice.status();
-    } else if (!best || choice->time < best->time) {
+    } else if (!best || choice->score() < best->score()) {
       best = *choice;
     }
   }
@@ -98,10 +98,15 @@ Result<Choice> Pricer::ChooseOn(const EntryGraph& graph, const plan::Group& grou
 Result<Choice> Pricer::Priced(const EntryGraph& graph, const plan::Group& group,
                               std::span<const std::int64_t> dims, Choice choice) const {
   LEEWAY_ASSIGN_OR_RETURN(const StepCost cost, Cost(graph, group, dims, choice));
-  const device::ByteUnits rate = device_->dram_rate() / choice.shards;
-  // Sums of two stay within 64 bits.
-  constexpr Nanos kLongest{std::int64_t{1} << 61};
-  choice.time = std::min(cost.launch + cost.Alone(std::max<device::ByteUnits>(rate, 1)), kLongest);
+  const device::ByteUnits whole = std::max<device::ByteUnits>(device_->dram_rate(), 1);
+  const device::ByteUnits part = std::max<device::ByteUnits>(whole / choice.shards, 1);
+  // Sums of a few stay within 64 bits.
+  constexpr std::int64_t kLongest = std::int64_t{1} << 58;
+  choice.time = std::min(cost.launch + cost.Alone(part), Nanos{kLongest});
+  const double units = static_cast<double>(cost.dram_bytes) * static_cast<double>(choice.shards) *
+                       (1 << device::kByteUnitBits);
+  const double traffic = std::min(units / static_cast<double>(whole), 0x1p58);
+  choice.traffic = Nanos{static_cast<std::int64_t>(traffic)};
   return choice;
 }
 

@@ -24,6 +24,12 @@ struct Choice {
   std::int64_t shards = 1;
   // One shard beside its mates, each with an equal part of the DRAM, launch included.
   Nanos time{0};
+  // What all shards move, at the DRAM's full rate.
+  Nanos traffic{0};
+
+  // Time, and a little for the traffic even where computation hides it: others want the DRAM too.
+  // Weighed as the tile search does (device/tile_search.h).
+  Nanos score() const { return time + traffic / 64; }
 };
 
 class Pricer {
@@ -38,10 +44,11 @@ class Pricer {
   Status CheckAble(const EntryGraph& graph, plan::Index op,
                    std::span<const std::int64_t> dims) const;
 
-  // Returns the fastest way to run the group at `dims`; the first of equals in the order of the
-  // device's classes. All cores of a class share the work where that saves at least the launches
-  // that it adds, else one core does it: the sum over the cores should not grow for nothing.
-  // A measured group runs as it was measured. The cost model's error if no class can run it.
+  // Returns the way of least score to run the group at `dims`; the first of equals in the order of
+  // the device's classes. All cores of a class share the work where that saves at least the
+  // launches that it adds, else one core does it: the sum over the cores should not grow for
+  // nothing. A measured group runs as it was measured. The cost model's error if no class can run
+  // it.
   Result<Choice> Choose(const EntryGraph& graph, const plan::Group& group,
                         std::span<const std::int64_t> dims) const;
 

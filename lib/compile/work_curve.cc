@@ -17,14 +17,15 @@ Result<std::vector<std::int64_t>> AlignedEdges(const plan::Dim& domain, std::int
   if (align < 1) return base::InvalidArgument(absl::StrCat("align is ", align, "; at least 1"));
   const std::int64_t first = base::CeilDiv(domain.min, align);
   const std::int64_t last = domain.max / align;
-  if (last - first >= kMaxEdges - 1) {
-    return base::ResourceExhausted(absl::StrCat("dim \"", domain.name, "\" has more than ",
-                                                kMaxEdges, " edges in [", domain.min, ", ",
-                                                domain.max, "] at multiples of ", align));
+  const std::int64_t count = last - first + 1 + (domain.max % align != 0 ? 1 : 0);
+  if (count > kMaxEdges) {
+    return base::ResourceExhausted(
+        absl::StrCat("dim \"", domain.name, "\" has ", count, " edges in [", domain.min, ", ",
+                     domain.max, "] at multiples of ", align, "; at most ", kMaxEdges));
   }
   std::vector<std::int64_t> edges;
   for (std::int64_t i = first; i <= last; ++i) edges.push_back(i * align);
-  if (edges.empty() || edges.back() != domain.max) edges.push_back(domain.max);
+  if (domain.max % align != 0) edges.push_back(domain.max);
   return edges;
 }
 

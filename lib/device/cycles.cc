@@ -25,9 +25,10 @@ double ProductCycles(const CoreClass& core, const Product& product, std::int64_t
   const double folds = static_cast<double>(base::CeilDiv(product.k, core.array_rows)) *
                        static_cast<double>(base::CeilDiv(product.n, core.array_cols)) *
                        static_cast<double>(product.count);
-  const double full = static_cast<double>(product.m / block);
-  const double busy =
-      full * BlockCycles(core, folds, block) + BlockCycles(core, folds, product.m % block);
+  // Whole blocks; the rest is a block of its own.
+  const std::int64_t full = product.m / block;
+  const double busy = static_cast<double>(full) * BlockCycles(core, folds, block) +
+                      BlockCycles(core, folds, product.m % block);
   return core.first_load_cycles + product.dtype_factor * product.density * busy +
          core.pipeline_cycles;
 }

@@ -287,11 +287,37 @@ class Fit {
   plan::Findings findings_;
 };
 
-bool IsMatrixWork(const plan::Work& work) {
-  return std::holds_alternative<plan::Gemm>(work) || std::holds_alternative<plan::Conv>(work);
+// What a group adds to its operators' own needs: inner moves pass through the lanes.
+bool MovesInside(const plan::Entry& entry, const plan::Group& group) {
+  return group.ops.size() > 1 &&
+         std::any_of(group.ops.begin(), group.ops.end(), [&](plan::Index op) {
+           const auto* move = std::get_if<plan::Move>(&entry.operators[op].work);
+           return move != nullptr && !(move->bytes.is_constant() && move->bytes({}) == 0);
+         });
+}
+
+bool Meets(const CoreClass& core, Needs needs) {
+  return (!needs.matrix || core.arrays > 0) && (!needs.vector || core.vector_lanes > 0);
+}
+
+std::string UnitsOf(Needs needs) {
+  if (!needs.vector) return "a matrix unit";
+  return needs.matrix ? "both a matrix and a vector unit" : "a vector unit";
 }
 
 }  // namespace
+
+Needs NeedsOf(const plan::Operator& op) {
+  Needs needs;
+  needs.matrix =
+      std::holds_alternative<plan::Gemm>(op.work) || std::holds_alternative<plan::Conv>(op.work);
+  if (const auto* vector = std::get_if<plan::Vector>(&op.work)) {
+    needs.vector = vector->ops_per_element > 0;
+  } else if (const auto* reduce = std::get_if<plan::Reduce>(&op.work)) {
+    needs.vector = reduce->ops_per_element > 0;
+  }
+  return needs;
+}
 
 std::vector<Finding> CheckFit(const plan::Body& plan, const Spec& device, int concurrent_runs) {
   return Fit(plan, device, concurrent_runs).Run();
@@ -317,14 +343,14 @@ Result<ResolvedPlacement> ResolvePlacement(const plan::Placement& placement, con
   }
   ResolvedPlacement resolved;
   for (CoreIndex core = 0; core < device.core_count(); ++core) {
-    const bool able = needs == Needs::kNothing || device.classes[device.ClassOf(core)].arrays > 0;
+    const bool able = Meets(device.classes[device.ClassOf(core)], needs);
     const bool preferred = placement.mode == plan::PlacementMode::kPreferred;
     const bool allowed = named.empty() ? able : preferred ? class_is_named(core) : is_named(core);
     if (allowed) resolved.allowed.push_back(core);
   }
   if (resolved.allowed.empty()) {
-    return base::FailedPrecondition("device " + Quote(device.name) +
-                                    " has no core with a matrix unit");
+    return base::FailedPrecondition("device " + Quote(device.name) + " has no core with " +
+                                    UnitsOf(needs));
   }
   if (placement.mode != plan::PlacementMode::kAny) resolved.planned = std::move(named);
   return resolved;
@@ -332,10 +358,19 @@ Result<ResolvedPlacement> ResolvePlacement(const plan::Placement& placement, con
 
 Result<ResolvedPlacement> ResolveGroup(const plan::Entry& entry, const plan::Group& group,
                                        const Spec& device) {
-  const bool matrix = std::any_of(group.ops.begin(), group.ops.end(), [&](plan::Index op) {
-    return IsMatrixWork(entry.operators[op].work);
-  });
-  return ResolvePlacement(group.placement, device, matrix ? Needs::kMatrix : Needs::kNothing);
+  Needs needs;
+  for (const plan::Index op : group.ops) {
+    const Needs own = NeedsOf(entry.operators[op]);
+    needs.matrix = needs.matrix || own.matrix;
+    needs.vector = needs.vector || own.vector;
+  }
+  needs.vector = needs.vector || MovesInside(entry, group);
+  // Work that the group states itself stands for its operators' and runs on any unit.
+  if (group.work) needs.vector = false;
+  auto resolved = ResolvePlacement(group.placement, device, needs);
+  if (resolved.ok()) return resolved;
+  return Status(resolved.status().code(),
+                "group " + Quote(group.name) + ": " + std::string(resolved.status().message()));
 }
 
 }  // namespace leeway::device

@@ -25,13 +25,19 @@ struct ResolvedPlacement {
   std::vector<CoreIndex> allowed;
 };
 
-enum class Needs { kNothing, kMatrix };
+// The units of a core that work cannot do without.
+struct Needs {
+  bool matrix = false, vector = false;
+};
+
+// Of the operator by itself: products need an array, elementwise work and reductions lanes.
+Needs NeedsOf(const plan::Operator& op);
 
 // An empty class means every class. kNotFound names the class or index, kInvalidArgument is a
 // PINNED placement without cores, kFailedPrecondition a need that no core meets.
 Result<ResolvedPlacement> ResolvePlacement(const plan::Placement& placement, const Spec& device,
-                                           Needs needs = Needs::kNothing);
-// As ResolvePlacement, with the needs of the group's operators.
+                                           Needs needs = {});
+// As ResolvePlacement, with the needs of the group's operators; errors name the group.
 Result<ResolvedPlacement> ResolveGroup(const plan::Entry& entry, const plan::Group& group,
                                        const Spec& device);
 

@@ -30,8 +30,9 @@ std::uint32_t SizeQuarter(const StepCost& cost) {
 StepCost Scaled(StepCost cost, std::int64_t factor) {
   // Large enough for any step (kMaxStepBytes), small enough to be scaled.
   constexpr std::int64_t kMost = std::int64_t{1} << 62;
-  auto scale = [factor](std::int64_t value) {
-    return base::MulDivCeil(std::min(value, kMost / factor * Reality::kOne), factor, Reality::kOne);
+  const std::int64_t limit = factor <= Reality::kOne ? kMost : kMost / factor * Reality::kOne;
+  auto scale = [factor, limit](std::int64_t value) {
+    return base::MulDivCeil(std::min(value, limit), factor, Reality::kOne);
   };
   cost.fill = Nanos{scale(cost.fill.count())};
   cost.compute = Nanos{scale(cost.compute.count())};

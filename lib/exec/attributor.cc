@@ -143,6 +143,31 @@ void Attributor::OnRoundEnded(RunId id, const sched::Run& run, std::uint32_t fra
   }
 }
 
+Attributor::Mark Attributor::TakeMark(RunId run) const {
+  const RunTrace& trace = traces_[run.value()];
+  return {trace.chains, trace.counts, trace.displaced, trace.core_time};
+}
+
+void Attributor::Repeat(RunId run, std::int64_t rounds, const Mark& before) {
+  RunTrace& trace = traces_[run.value()];
+  for (std::size_t f = 0; f < trace.chains.size(); ++f) {
+    Chain& chain = trace.chains[f];
+    for (std::size_t i = 0; i < chain.waited.size(); ++i) {
+      chain.waited[i] += rounds * (chain.waited[i] - before.chains[f].waited[i]);
+    }
+    chain.executed += rounds * (chain.executed - before.chains[f].executed);
+  }
+  const auto times = static_cast<std::uint64_t>(rounds);
+  for (std::size_t i = 0; i < trace.counts.size(); ++i) {
+    trace.counts[i] += times * (trace.counts[i] - before.counts[i]);
+  }
+  for (std::size_t n = 0; n < trace.displaced.size(); ++n) {
+    const std::uint32_t earlier = n < before.displaced.size() ? before.displaced[n] : 0;
+    trace.displaced[n] += static_cast<std::uint32_t>(times) * (trace.displaced[n] - earlier);
+  }
+  trace.core_time += rounds * (trace.core_time - before.core_time);
+}
+
 Nanos Attributor::ChainSum(RunTrace& trace, const sched::CostTable& table) {
   const std::uint64_t* counts = CountsAt(trace, 0);
   const sched::CostTable& ran = *trace.run->costs;

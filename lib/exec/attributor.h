@@ -61,6 +61,12 @@ class Attributor final : public sched::Observer, public StepListener {
   void OnFinished(sched::CoreId core, const sched::StepRef& step, Nanos duration) override;
   void OnRunEnded(sched::RunId run) override;
 
+  // What a run's chains hold so far.
+  struct Mark;
+  Mark TakeMark(sched::RunId run) const;
+  // Adds `rounds` times what has come to the run's chains since `before`.
+  void Repeat(sched::RunId run, std::int64_t rounds, const Mark& before);
+
   // The first error of the cost model.
   const Status& status() const { return status_; }
   // OK requests whose parts could not be told.
@@ -101,6 +107,15 @@ class Attributor final : public sched::Observer, public StepListener {
     Nanos executed{0};
   };
 
+ public:
+  struct Mark {
+    std::vector<Chain> chains;
+    std::vector<std::uint64_t> counts;
+    std::vector<std::uint32_t> displaced;
+    Nanos core_time{0};
+  };
+
+ private:
   std::uint64_t* CountsAt(RunTrace& trace, std::uint32_t depth);
   Nanos ChainSum(RunTrace& trace, const sched::CostTable& table);
   Status FillRun(RunTrace& trace);

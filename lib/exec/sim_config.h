@@ -55,6 +55,9 @@ struct SimConfig {
   // kLatencies is for many replays: counts and latencies alone, at about twice the speed. Records
   // told of have no parts, queue wait or core time, and there is neither work nor telemetry.
   enum class Detail { kAttributed, kLatencies } detail = Detail::kAttributed;
+  // kSkip adds up the repetitions of a loop that nothing can disturb (round_skipper.h), kPlay plays
+  // each: the same results, more slowly.
+  enum class Loops { kSkip, kPlay } loops = Loops::kSkip;
   // Bounds of windows by which executed steps are told apart; empty: they are not kept.
   std::vector<Instant> census;
   // Told of every OK request, in order of completion; may be null.

@@ -90,16 +90,14 @@ Instant SimulatedWorld::next_event() {
 }
 
 bool SimulatedWorld::FinishDue() {
-  bool any = false;
   while (link_.next_end() <= now_) {
     const std::size_t c = link_.next_slot();
     link_.Stop(now_, c);
     EnterTail(c);
-    any = true;
   }
+  bool more = false;
   for (std::size_t c = 0; c < cores_.size(); ++c) {
     if (phase_end_[c] > now_) continue;
-    any = true;
     switch (cores_[c].phase) {
       case Phase::kHead:
         EnterBody(c);
@@ -113,8 +111,10 @@ bool SimulatedWorld::FinishDue() {
       case Phase::kIdle:
         LEEWAY_CHECK(false);
     }
+    // A phase of no length; a body with traffic takes a nanosecond at least.
+    more = more || phase_end_[c] <= now_;
   }
-  return any;
+  return more;
 }
 
 void SimulatedWorld::AdvanceTo(Instant at) {
@@ -125,6 +125,61 @@ void SimulatedWorld::AdvanceTo(Instant at) {
   while (!timers_.empty() && timers_.top().first <= now_) {
     woken_.Add(CoreId(timers_.top().second));
     timers_.pop();
+  }
+}
+
+void CoreUse::Repeat(std::int64_t times, const CoreUse& before) {
+  busy += times * (busy - before.busy);
+  steps += static_cast<std::uint64_t>(times) * (steps - before.steps);
+  dram_bytes += times * (dram_bytes - before.dram_bytes);
+  energy_pj += times * (energy_pj - before.energy_pj);
+}
+
+bool SimulatedWorld::Mark::Alike(const Mark& other) const {
+  auto alike = [](const Core& a, const Core& b) {
+    auto same = [](const sched::StepRef& x, const sched::StepRef& y) {
+      return x.run == y.run && x.generation == y.generation && x.node == y.node &&
+             x.shard == y.shard;
+    };
+    return a.phase == b.phase && a.since_began == b.since_began &&
+           a.to_phase_end == b.to_phase_end &&
+           std::equal(a.launched.begin(), a.launched.end(), b.launched.begin(), b.launched.end(),
+                      same);
+  };
+  return std::equal(cores.begin(), cores.end(), other.cores.begin(), other.cores.end(), alike);
+}
+
+bool SimulatedWorld::calm() const {
+  return link_.active() == 0 && std::all_of(cores_.begin(), cores_.end(), [](const Core& core) {
+           return core.launched.size() <= 1;
+         });
+}
+
+SimulatedWorld::Mark SimulatedWorld::TakeMark() const {
+  Mark mark;
+  for (std::size_t c = 0; c < cores_.size(); ++c) {
+    Mark::Core core;
+    core.launched = cores_[c].launched;
+    core.phase = static_cast<std::uint8_t>(cores_[c].phase);
+    if (cores_[c].phase != Phase::kIdle) {
+      core.since_began = now_ - cores_[c].began;
+      core.to_phase_end = phase_end_[c] - now_;
+    }
+    mark.cores.push_back(std::move(core));
+  }
+  mark.use = use_;
+  return mark;
+}
+
+void SimulatedWorld::Repeat(std::int64_t rounds, Nanos period, const Mark& before) {
+  const Nanos on = rounds * period;
+  now_ += on;
+  last_finish_ += on;
+  for (std::size_t c = 0; c < cores_.size(); ++c) {
+    use_[c].Repeat(rounds, before.use[c]);
+    if (cores_[c].phase == Phase::kIdle) continue;
+    cores_[c].began += on;
+    phase_end_[c] += on;
   }
 }
 

@@ -39,6 +39,9 @@ struct CoreUse {
   std::uint64_t steps = 0;
   std::int64_t dram_bytes = 0;
   std::int64_t energy_pj = 0;
+
+  // Adds `times` what has been used since `before`.
+  void Repeat(std::int64_t times, const CoreUse& before);
 };
 
 class SimulatedWorld final : public sched::Env {
@@ -54,6 +57,28 @@ class SimulatedWorld final : public sched::Env {
   void SetTimer(sched::CoreId core, Instant due) override;
   void Wake(sched::CoreSet cores) override { woken_ = woken_ | cores; }
   void Ended(sched::RunId run) override;
+
+  // What the cores are at, relative to now, and what they have done so far.
+  struct Mark {
+    struct Core {
+      std::vector<sched::StepRef> launched;
+      std::uint8_t phase = 0;
+      Nanos since_began{0}, to_phase_end{0};
+    };
+    std::vector<Core> cores;
+    std::vector<CoreUse> use;
+
+    // Whether the cores are at the same, but for the number of the repetition.
+    bool Alike(const Mark& other) const;
+  };
+  // Requires calm().
+  Mark TakeMark() const;
+  // Whether nothing is being transferred, and no step waits behind another on its core.
+  bool calm() const;
+  Instant next_timer() const { return timers_.empty() ? Instant::Max() : timers_.top().first; }
+  // Goes on by `rounds` periods in which the cores do each time what they did since `before`, and
+  // then are at what they are at.
+  void Repeat(std::int64_t rounds, Nanos period, const Mark& before);
 
   // When something next happens by itself; Instant::Max() if nothing will.
   Instant next_event();
@@ -79,6 +104,7 @@ class SimulatedWorld final : public sched::Env {
   void EnterBody(std::size_t core);
   void EnterTail(std::size_t core);
   void Finish(std::size_t core);
+  // Ends the phases that are due, each core's once; true if more are due now.
   bool FinishDue();
 
   const device::Spec& device_;

@@ -1,15 +1,15 @@
 #include "exec/simulation.h"
 
 #include <algorithm>
-#include <functional>
-#include <queue>
 #include <utility>
-#include <vector>
 
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "device/plan_fit.h"
 #include "exec/ledger.h"
+#include "exec/round_skipper.h"
 #include "sched/model.h"
 #include "sched/scheduler.h"
 
@@ -154,15 +154,13 @@ class Simulation {
       : config_(config),
         models_(std::move(models)),
         ledger_(config, *models_.front()),
-        ends_([this](const RequestRecord& request) { ledger_.Ok(request); }, Other()),
+        ends_(Ok(), Other()),
         attributor_(config.detail == SimConfig::Detail::kAttributed
-                        ? std::make_unique<Attributor>(
-                              *config.device, domains,
-                              [this](const RequestRecord& request) { ledger_.Ok(request); },
-                              Other())
+                        ? std::make_unique<Attributor>(*config.device, domains, Ok(), Other())
                         : nullptr),
         world_(*config.device, attributor_.get()),
-        scheduler_(world_, *config.device, domains, PolicyOptions(config.serving), observer()) {
+        scheduler_(world_, *config.device, domains, PolicyOptions(config.serving), observer()),
+        skipper_(scheduler_, world_, attributor_.get()) {
     world_.Attach(scheduler_);
     ends_.Attach(world_);
     if (attributor_) attributor_->Attach(world_);
@@ -174,9 +172,17 @@ class Simulation {
   }
 
  private:
+  Attributor::OnOk Ok() {
+    return [this](const RequestRecord& request) {
+      ForgetCancel(*request.request);
+      ledger_.Ok(request);
+    };
+  }
   Attributor::OnOther Other() {
-    return
-        [this](const sched::Request& request, Outcome outcome) { ledger_.Other(request, outcome); };
+    return [this](const sched::Request& request, Outcome outcome) {
+      ForgetCancel(request);
+      ledger_.Other(request, outcome);
+    };
   }
 
   sched::Observer* observer() {
@@ -192,21 +198,38 @@ class Simulation {
   void SwapDue(Instant now);
 
   Status Submit(const SimArrival& arrival) {
+    skipper_.Disturb();
     LEEWAY_RETURN_IF_ERROR(ledger_.Submitted(arrival));
-    // A refusal has been counted; it is not an error of the simulation.
-    const Result<sched::RequestId> id = scheduler_.Submit(
-        sched::StreamId(arrival.stream), arrival.dims, arrival.timeout, ledger_.submitted());
-    if (id.ok() && arrival.cancel_after < kNever - arrival.at) {
-      cancels_.push({arrival.at + arrival.cancel_after, *id});
+    const std::uint64_t user = ledger_.submitted();
+    if (arrival.cancel_after < kNever - arrival.at) {
+      cancel_at_[user] = arrival.at + arrival.cancel_after;
     }
+    // A refusal has been counted; it is not an error of the simulation.
+    const Result<sched::RequestId> id =
+        scheduler_.Submit(sched::StreamId(arrival.stream), arrival.dims, arrival.timeout, user);
+    // What has ended already, refused or without a step to run, is forgotten by now.
+    const auto cancel = cancel_at_.find(user);
+    if (cancel != cancel_at_.end()) cancels_[{cancel->second, user}] = id.value();
     return Status();
   }
 
-  // Cancels what its caller gave up on by now; what has ended by itself is left alone.
+  Instant next_cancel() const { return cancels_.empty() ? kNever : cancels_.begin()->first.first; }
+  // Cancels what its caller gave up on by now.
   void CancelDue(Instant now) {
-    for (; !cancels_.empty() && cancels_.top().first <= now; cancels_.pop()) {
-      (void)scheduler_.Cancel(cancels_.top().second);
+    skipper_.Disturb();
+    while (next_cancel() <= now) {
+      const sched::RequestId id = cancels_.begin()->second;
+      cancels_.erase(cancels_.begin());
+      (void)scheduler_.Cancel(id);
     }
+  }
+
+  // The request has ended: nothing is left to cancel, and time need not go on for it.
+  void ForgetCancel(const sched::Request& request) {
+    const auto cancel = cancel_at_.find(request.user);
+    if (cancel == cancel_at_.end()) return;
+    cancels_.erase({cancel->second, request.user});
+    cancel_at_.erase(cancel);
   }
 
   Status Report() {
@@ -224,8 +247,10 @@ class Simulation {
   std::unique_ptr<Attributor> attributor_;  // null where only latencies are asked for
   SimulatedWorld world_;
   sched::Scheduler scheduler_;
-  using CancelAt = std::pair<Instant, sched::RequestId>;
-  std::priority_queue<CancelAt, std::vector<CancelAt>, std::greater<>> cancels_;
+  RoundSkipper skipper_;
+  // Of live requests, by the count of arrivals at their submit: when they are cancelled.
+  absl::flat_hash_map<std::uint64_t, Instant> cancel_at_;
+  absl::btree_map<std::pair<Instant, std::uint64_t>, sched::RequestId> cancels_;
 };
 
 Status Simulation::Open() {
@@ -238,6 +263,7 @@ Status Simulation::Open() {
 }
 
 void Simulation::SwapDue(Instant now) {
+  skipper_.Disturb();
   for (; next_swap() <= now; ++swapped_) {
     std::shared_ptr<sched::Model> model = std::move(models_[swapped_ + 1]);
     for (std::size_t s = 0; s < config_.streams.size(); ++s) {
@@ -253,8 +279,7 @@ Status Simulation::Run(const NextArrival& next) {
   if (!arrival) return base::InvalidArgument("the traffic holds no request");
   for (std::uint64_t instants = 1;; ++instants) {
     if (instants % kInstantsPerProgress == 0) LEEWAY_RETURN_IF_ERROR(Report());
-    Instant at = std::min(world_.next_event(), arrival ? arrival->at : kNever);
-    if (!cancels_.empty()) at = std::min(at, cancels_.top().first);
+    Instant at = std::min({world_.next_event(), arrival ? arrival->at : kNever, next_cancel()});
     if (at == kNever) break;  // plans that come after the last end serve nobody
     if (at > kEndOfTime) {
       return base::OutOfRange(
@@ -263,8 +288,8 @@ Status Simulation::Run(const NextArrival& next) {
     }
     at = std::min(at, next_swap());
     world_.AdvanceTo(at);
-    SwapDue(at);
-    CancelDue(at);
+    if (next_swap() <= at) SwapDue(at);
+    if (next_cancel() <= at) CancelDue(at);
     while (arrival && arrival->at <= at) {
       LEEWAY_RETURN_IF_ERROR(Submit(*arrival));
       LEEWAY_ASSIGN_OR_RETURN(arrival, next());
@@ -272,6 +297,9 @@ Status Simulation::Run(const NextArrival& next) {
     world_.PumpWoken();
     LEEWAY_RETURN_IF_ERROR(scheduler_.status());
     if (attributor_) LEEWAY_RETURN_IF_ERROR(attributor_->status());
+    if (config_.loops == SimConfig::Loops::kPlay) continue;
+    skipper_.AfterInstant(
+        std::min({arrival ? arrival->at : kEndOfTime, next_swap(), next_cancel()}));
   }
   if (scheduler_.idle()) return Status();
   return Status(StatusCode::kInternal, "the simulation stalled with requests in flight");

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/status_macros.h"
-#include "plan/plan_proto_draft.h"
 #include "plan/load.h"
+#include "plan/plan_proto_draft.h"
 
 namespace leeway {
 inline namespace v0 {
@@ -199,15 +199,18 @@ GroupRef GroupRef::Annotate(std::string_view key, std::string_view value) const 
   return *this;
 }
 
-TensorRef EntryRef::Input(std::string_view name, DType dtype, const std::vector<Size>& shape) const {
+TensorRef EntryRef::Input(std::string_view name, DType dtype,
+                          const std::vector<Size>& shape) const {
   return TensorRef(draft_, draft_->AddTensor(name, pb::Tensor::INPUT, dtype, shape));
 }
 
-TensorRef EntryRef::Weight(std::string_view name, DType dtype, const std::vector<Size>& shape) const {
+TensorRef EntryRef::Weight(std::string_view name, DType dtype,
+                           const std::vector<Size>& shape) const {
   return TensorRef(draft_, draft_->AddTensor(name, pb::Tensor::WEIGHT, dtype, shape));
 }
 
-TensorRef EntryRef::State(std::string_view name, DType dtype, const std::vector<Size>& shape) const {
+TensorRef EntryRef::State(std::string_view name, DType dtype,
+                          const std::vector<Size>& shape) const {
   return TensorRef(draft_, draft_->AddTensor(name, pb::Tensor::STATE, dtype, shape));
 }
 

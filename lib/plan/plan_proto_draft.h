@@ -41,8 +41,8 @@ class Draft {
   struct Added {
     std::size_t op, output;
   };
-  Added AddOp(std::size_t entry, std::string_view name, const Work& work, const TensorRef* inputs,
-              std::size_t count);
+  Added AddOp(std::size_t entry, std::string_view name, const leeway::Work& work,
+              const TensorRef* inputs, std::size_t count);
   leeway_internal::plan::v1alpha::CoreRef Core(std::string_view text);
 
   // Turns outputs that nothing reads into OUTPUTs and returns the deterministic encoding.

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <utility>
+
+#include "base/utf8.h"
 
 namespace leeway::plan {
 namespace {
@@ -34,38 +35,10 @@ std::string ShowBounds(const Interval& bounds) {
   return "within [" + std::to_string(bounds.lo) + ", " + std::to_string(bounds.hi) + "]";
 }
 
-// Returns how many bytes the UTF-8 sequence at `at` has, 0 if there is none.
-std::size_t SequenceLength(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) {
-    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u;
-  };
-  const auto continues = [&](std::size_t i) { return (byte(i) & 0xc0) == 0x80; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first < 0xe0) return continues(1) ? 2 : 0;
-  if (first >= 0xe0 && first < 0xf0) {
-    const bool overlong = first == 0xe0 && byte(1) < 0xa0;
-    const bool surrogate = first == 0xed && byte(1) >= 0xa0;
-    return continues(1) && continues(2) && !overlong && !surrogate ? 3 : 0;
-  }
-  if (first >= 0xf0 && first < 0xf5) {
-    const bool overlong = first == 0xf0 && byte(1) < 0x90;
-    const bool beyond = first == 0xf4 && byte(1) >= 0x90;
-    return continues(1) && continues(2) && continues(3) && !overlong && !beyond ? 4 : 0;
-  }
-  return 0;
-}
-
 }  // namespace
 
 bool IsCleanText(std::string_view text) {
-  if (std::memchr(text.data(), '\0', text.size()) != nullptr) return false;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = SequenceLength(text, at);
-    if (length == 0) return false;
-    at += length;
-  }
-  return true;
+  return text.find('\0') == std::string_view::npos && base::IsUtf8(text);
 }
 
 bool IsDimName(std::string_view name) {

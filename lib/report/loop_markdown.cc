@@ -55,8 +55,6 @@ std::string Arrow(const std::string& before, const std::string& after) {
   return before + " → " + after;
 }
 
-std::string Latency(Nanos latency) { return IsLatency(latency) ? Duration(latency) : kDash; }
-
 std::string Rate(const std::optional<double>& rate) {
   return rate ? Number(*rate) + " requests/s" : "none";
 }

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cmath>
 
+#include "report/figures.h"
+
 namespace leeway::report {
 namespace {
 
@@ -129,6 +131,8 @@ std::vector<CauseChange> Changes(const Attribution& before, const Attribution& a
 }
 
 bool IsLatency(Nanos latency) { return latency > Nanos{0} && latency < Nanos::max(); }
+
+std::string Latency(Nanos latency) { return IsLatency(latency) ? Duration(latency) : kDash; }
 
 std::vector<WindowGroup> GroupedWindows(const LoopSummary& summary, std::size_t rows) {
   std::vector<const LoopWindow*> scored;

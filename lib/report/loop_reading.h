@@ -40,6 +40,8 @@ std::vector<CauseChange> Changes(const Attribution& before, const Attribution& a
 
 // False for the latency of no request, and where too many did not end ok to tell.
 bool IsLatency(Nanos latency);
+// As Duration(); a dash for what is no latency.
+std::string Latency(Nanos latency);
 
 // Least and most of something in a group of windows.
 struct Range {

@@ -31,8 +31,6 @@ std::string GainOf(Nanos before, Nanos after) {
   return after.count() > 0 ? SignedPercent(Ratio(before, after) - 1) : kDash;
 }
 
-std::string Latency(Nanos latency) { return IsLatency(latency) ? Duration(latency) : kDash; }
-
 std::string Optional(const std::optional<double>& share) { return share ? Percent(*share) : kDash; }
 
 // A point of trace time: "3 d 04:00:00".

@@ -42,11 +42,6 @@ WindowedLatencies::WindowedLatencies(std::size_t windows, std::vector<WindowedLa
   }
 }
 
-std::uint64_t WindowedLatencies::CountAbove(Nanos threshold) const {
-  const auto first = std::upper_bound(latencies_.begin(), latencies_.end(), threshold.count());
-  return static_cast<std::uint64_t>(latencies_.end() - first);
-}
-
 std::uint64_t WindowedLatencies::Total(std::span<const std::uint32_t> multiplicity) const {
   std::uint64_t total = 0;
   for (std::size_t w = 0; w < counts_.size(); ++w) total += counts_[w] * multiplicity[w];

@@ -39,8 +39,6 @@ class WindowedLatencies {
   std::size_t size() const { return latencies_.size(); }
   // Latencies in one window.
   std::uint64_t count(std::size_t window) const { return counts_[window]; }
-  // Latencies above `threshold`.
-  std::uint64_t CountAbove(Nanos threshold) const;
 
   // Returns the smallest latency such that at least ⌈q·total⌉ (at least 1) do not exceed it, in the
   // sample where window w counts multiplicity[w] times; 0 if that is empty. q in [0, 1]; requires a
@@ -85,6 +83,10 @@ std::size_t BlockLength(std::size_t windows);
 // `windows`: the last block is cut. Empty for no windows.
 std::vector<Multiplicities> BlockResamples(std::size_t windows, std::size_t resamples,
                                            std::uint64_t seed);
+
+// What intervals are made of, unless said otherwise.
+inline constexpr std::size_t kResamples = 1000;
+inline constexpr double kLevel = 0.95;
 
 struct Interval {
   double low = 0;

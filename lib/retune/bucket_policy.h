@@ -70,11 +70,6 @@ struct BucketPolicyOptions {
   double threshold = 0.03;
   // The domain's largest length, for the ladders.
   std::int64_t max_length = 0;
-  // kQueue: what serves next keeps the second moment of the requests' work no higher than plan 0
-  // would. In an M/G/1 queue the mean wait is in proportion to it (Pollaczek and Khinchine), so that
-  // a plan that saves work by padding or leaving to the fallback the few longest requests makes all
-  // others wait. For "leeway".
-  enum class Guard { kNone, kQueue } guard = Guard::kNone;
   // Seeds the thinning of windows without an arrival order.
   std::uint64_t seed = 0;
 };

@@ -15,7 +15,7 @@ struct Points {
   Edges edge;
   std::vector<double> cost;    // f(edge)
   std::vector<double> prefix;  // weight up to and including the point
-  std::vector<double> tail;    // Σ w·fallback(x) over the lengths past the point
+  std::vector<double> tail;    // phi·Σ w·f(x) over the lengths past the point
   double all_fallback = 0;     // the same over all lengths
 };
 
@@ -25,7 +25,7 @@ std::int64_t RoundUp(std::int64_t x, std::int64_t quantum) {
 
 Points MakePoints(const LengthHistogram& lengths, const BucketSpec& spec) {
   Points p;
-  std::vector<double> fallback;  // Σ w·fallback(x) of each point
+  std::vector<double> useful;  // w·f(x) of each point
   double weight = 0;
   for (const LengthWeight& e : lengths) {
     const std::int64_t edge = RoundUp(e.length, spec.align);
@@ -33,19 +33,19 @@ Points MakePoints(const LengthHistogram& lengths, const BucketSpec& spec) {
       p.edge.push_back(edge);
       p.cost.push_back(spec.cost(edge));
       p.prefix.push_back(weight);
-      fallback.push_back(0);
+      useful.push_back(0);
     }
     weight += e.weight;
     p.prefix.back() = weight;
-    fallback.back() += e.weight * spec.Fallback(e.length);
+    useful.back() += e.weight * (spec.align == 1 ? p.cost.back() : spec.cost(e.length));
   }
   p.tail.resize(p.edge.size());
   double beyond = 0;
   for (std::size_t i = p.edge.size(); i-- > 0;) {
-    p.tail[i] = beyond;
-    beyond += fallback[i];
+    p.tail[i] = spec.fallback_factor * beyond;
+    beyond += useful[i];
   }
-  p.all_fallback = beyond;
+  p.all_fallback = spec.fallback_factor * beyond;
   return p;
 }
 
@@ -113,7 +113,7 @@ std::int32_t BestTop(const Points& p, const std::vector<double>& best, const Buc
   auto top = static_cast<std::int32_t>(p.edge.size()) - 1;
   if (spec.tail == Tail::kCovered) return top;
   double least = best.back();
-  for (std::size_t i = p.edge.size() - 1; i-- > 0 && p.edge[i] >= spec.reach;) {
+  for (std::size_t i = p.edge.size() - 1; i-- > 0 && p.edge[i] >= spec.covers;) {
     // Not strict: of equal costs the lowest top edge is kept.
     if (best[i] + p.tail[i] <= least) {
       least = best[i] + p.tail[i];
@@ -121,7 +121,7 @@ std::int32_t BestTop(const Points& p, const std::vector<double>& best, const Buc
     }
   }
   // Alignment may pad everything to more than phi.
-  return spec.reach == 0 && p.all_fallback < least ? -1 : top;
+  return p.all_fallback < least && spec.covers == 0 ? -1 : top;
 }
 
 Edges OptimalEdges(const Points& p, const BucketSpec& spec) {
@@ -152,11 +152,10 @@ FittedBuckets FitBuckets(const LengthHistogram& lengths, const BucketSpec& spec)
   LEEWAY_CHECK(spec.max_buckets >= 1 && spec.align >= 1 && spec.fallback_factor >= 1);
   FittedBuckets fitted;
   if (lengths.empty()) return fitted;
-  if (lengths.max_length() < spec.reach) {
-    // A point that nothing weighs, for an edge to be at.
-    LengthHistogram reaching = lengths;
-    reaching.Add(spec.reach, 0);
-    fitted.edges = OptimalEdges(MakePoints(reaching, spec), spec);
+  if (spec.covers > 0) {
+    LengthHistogram promised = lengths;
+    promised.Add(spec.covers, 0);
+    fitted.edges = OptimalEdges(MakePoints(promised, spec), spec);
   } else {
     fitted.edges = OptimalEdges(MakePoints(lengths, spec), spec);
   }
@@ -191,10 +190,9 @@ BucketWork Evaluate(std::span<const std::int64_t> edges, const LengthHistogram& 
     if (edge < edges.size()) {
       work.cost += e.weight * edge_cost;
     } else {
-      const double fallback = e.weight * spec.Fallback(e.length);
-      work.cost += fallback;
+      work.cost += spec.fallback_factor * useful;
       work.fallback_requests += e.weight;
-      work.fallback_cost += fallback;
+      work.fallback_cost += spec.fallback_factor * useful;
     }
   }
   return work;

@@ -44,15 +44,10 @@ struct BucketSpec {
   // Edges are multiples of it, at least 1.
   std::int64_t align = 1;
   CostFn cost = TokenCost;
-  // The work of a request that no edge covers, at least cost; if empty, fallback_factor · cost.
-  CostFn fallback = {};
   Tail tail = Tail::kFallback;
-  // The top edge is at least so long, whether that pays or not; 0: it is where it pays.
-  std::int64_t reach = 0;
-
-  double Fallback(std::int64_t length) const {
-    return fallback ? fallback(length) : fallback_factor * cost(length);
-  }
+  // The top edge is no lower than this, whatever was seen: a plan that replaces another keeps its
+  // promises. 0: no such bound.
+  std::int64_t covers = 0;
 };
 
 using Edges = std::vector<std::int64_t>;
@@ -64,8 +59,9 @@ struct FittedBuckets {
   double tail = 0;
 };
 
-// Returns the optimal plan for the histogram: at most max_buckets edges; none for an empty one or
-// where aligned edges pad so much that the fallback path is cheaper for all (reach of 0).
+// Returns the optimal plan for the histogram: at most max_buckets edges; none for an empty one or,
+// unless spec.covers wants some, where aligned edges pad so much that the fallback path is cheaper
+// for all.
 // O(max_buckets · n) time and memory.
 FittedBuckets FitBuckets(const LengthHistogram& lengths, const BucketSpec& spec);
 

@@ -20,16 +20,11 @@ constexpr std::int64_t kFewWindows = 5;
 constexpr double kFewRequests = 50'000;
 // How much of window 0 a plan may be fitted to, the most that is affordable first.
 constexpr double kCovers[] = {0.3, 0.2, 0.1, 0.05, 0.02};
-// How much of the square of work, against work itself, a guarded plan is fitted to.
-constexpr double kSquares[] = {0, 0.03, 0.1, 0.3, 1, 3, 10};
-// Second moments that are as good as equal.
-constexpr double kMomentSlack = 0.01;
 
 }  // namespace
 
 LeewayPolicy::LeewayPolicy(const BucketPolicyOptions& options)
     : spec_(options.spec),
-      guard_(options.guard),
       threshold_(options.threshold),
       gauge_(options.spec, options.threshold, ReferenceRule::Sample::kHalves, options.seed),
       usual_(ReferenceRule::kHistoryAlpha) {}
@@ -37,7 +32,6 @@ LeewayPolicy::LeewayPolicy(const BucketPolicyOptions& options)
 Edges LeewayPolicy::Begin(const TrafficWindow& first) {
   home_ = ByWork(first.lengths);
   usual_.Fold(home_);
-  seen_ = home_;
   gauge_plan_ = gauge_.Begin(first);
   return gauge_plan_;
 }
@@ -51,7 +45,6 @@ BucketDecision LeewayPolicy::Close(const TrafficWindow& window, const PlanLibrar
     ++earned_;
   }
   const LengthHistogram last = ByWork(window.lengths);
-  if (guard_ == BucketPolicyOptions::Guard::kQueue) seen_.Merge(last);
   const LengthHistogram next_hour = Blend(kHourShare, last, 1 - kHourShare, usual_.mean());
   LengthHistogram guarded = next_hour;
   LengthHistogram next_day = next_hour;
@@ -65,9 +58,9 @@ BucketDecision LeewayPolicy::Close(const TrafficWindow& window, const PlanLibrar
       return *std::move(follow);
   }
 
-  const ScoredPlan best = BestOf(library, guarded);
+  const ScoredPlan best = BestPlan(library, guarded, spec_);
   if (MayCompile()) {
-    const FittedBuckets candidate = Fit(next_day, library.plans.front());
+    const FittedBuckets candidate = FitBuckets(next_day, spec_);
     const double covered = Evaluate(library.plans[best.plan], next_day, spec_).cost;
     if (covered > (1 + Threshold()) * candidate.cost) {
       ++spent_;
@@ -75,10 +68,7 @@ BucketDecision LeewayPolicy::Close(const TrafficWindow& window, const PlanLibrar
     }
   }
   const double serving = Evaluate(library.serving(), guarded, spec_).cost;
-  if (serving > (1 + kHysteresis) * best.cost ||
-      !Guards(library.serving(), library.plans.front(), guarded)) {
-    return BucketDecision::Switch(best.plan);
-  }
+  if (serving > (1 + kHysteresis) * best.cost) return BucketDecision::Switch(best.plan);
   return BucketDecision::Keep();
 }
 
@@ -113,91 +103,24 @@ bool LeewayPolicy::Behind() const {
 
 std::optional<BucketDecision> LeewayPolicy::Follow(const PlanLibrary& library,
                                                    const LengthHistogram& forecast) {
-  const ScoredPlan best = BestOf(library, forecast);
+  const ScoredPlan best = BestPlan(library, forecast, spec_);
   if (best.cost <= (1 + kAlike) * Evaluate(gauge_plan_, forecast, spec_).cost) {
     return best.plan == library.current ? BucketDecision::Keep()
                                         : BucketDecision::Switch(best.plan);
   }
-  if (!MayCompile() || !Guards(gauge_plan_, library.plans.front(), forecast)) return std::nullopt;
+  if (!MayCompile()) return std::nullopt;
   ++spent_;
   return BucketDecision::Compile(gauge_plan_);
-}
-
-double LeewayPolicy::Moment(const Edges& edges, const LengthHistogram& lengths) const {
-  BucketSpec squared = spec_;
-  squared.cost = [this](std::int64_t length) {
-    const double work = spec_.cost(length);
-    return work * work;
-  };
-  squared.fallback = [this](std::int64_t length) {
-    const double work = spec_.Fallback(length);
-    return work * work;
-  };
-  return Evaluate(edges, lengths, squared).cost;
-}
-
-bool LeewayPolicy::Guards(const Edges& edges, const Edges& frozen,
-                          const LengthHistogram& forecast) const {
-  if (guard_ == BucketPolicyOptions::Guard::kNone) return true;
-  return !frozen.empty() && !edges.empty() && edges.back() >= frozen.back() &&
-         Calms(edges, frozen, forecast) && Calms(edges, frozen, seen_);
-}
-
-bool LeewayPolicy::Calms(const Edges& edges, const Edges& frozen,
-                         const LengthHistogram& lengths) const {
-  return Moment(edges, lengths) <= (1 + kMomentSlack) * Moment(frozen, lengths);
-}
-
-ScoredPlan LeewayPolicy::BestOf(const PlanLibrary& library, const LengthHistogram& forecast) const {
-  if (guard_ == BucketPolicyOptions::Guard::kNone) return BestPlan(library, forecast, spec_);
-  ScoredPlan best{0, Evaluate(library.plans.front(), forecast, spec_).cost};
-  for (std::size_t plan = 1; plan < library.plans.size(); ++plan) {
-    const double cost = Evaluate(library.plans[plan], forecast, spec_).cost;
-    const bool preferred = plan == library.current ? cost <= best.cost : cost < best.cost;
-    if (!preferred || !Guards(library.plans[plan], library.plans.front(), forecast)) continue;
-    best = {plan, cost};
-  }
-  return best;
-}
-
-FittedBuckets LeewayPolicy::Fit(const LengthHistogram& forecast, const Edges& frozen) const {
-  if (guard_ == BucketPolicyOptions::Guard::kNone) return FitBuckets(forecast, spec_);
-  double useful = 0, squares = 0;
-  for (const LengthWeight& e : forecast) {
-    const double work = spec_.cost(e.length);
-    useful += e.weight * work;
-    squares += e.weight * work * work;
-  }
-  for (const double share : kSquares) {
-    BucketSpec mixed = spec_;
-    mixed.reach = frozen.empty() ? 0 : frozen.back();
-    // In a unit in which work and its square weigh the same, for the forecast as a whole.
-    const double scale = squares > 0 ? share * useful / squares : 0;
-    auto with_square = [scale](double work) { return work + scale * work * work; };
-    mixed.cost = [=, this](std::int64_t length) { return with_square(spec_.cost(length)); };
-    mixed.fallback = [=, this](std::int64_t length) { return with_square(spec_.Fallback(length)); };
-    FittedBuckets fitted = FitBuckets(forecast, mixed);
-    if (!Guards(fitted.edges, frozen, forecast)) continue;
-    fitted.cost = Evaluate(fitted.edges, forecast, spec_).cost;
-    return fitted;
-  }
-  return {frozen, Evaluate(frozen, forecast, spec_).cost, 0};
 }
 
 Edges LeewayPolicy::Insured(const LengthHistogram& forecast, const FittedBuckets& best,
                             const Edges& frozen) const {
   if (HomeRemembered()) return best.edges;
   const double gain = Evaluate(frozen, forecast, spec_).cost - best.cost;
-  BucketSpec reaching = spec_;
-  if (guard_ == BucketPolicyOptions::Guard::kQueue && !frozen.empty()) {
-    reaching.reach = frozen.back();
-  }
   const double limit = best.cost + kPremium * std::max(0.0, gain);
   for (const double cover : kCovers) {
-    Edges insured = FitBuckets(Blend(1 - cover, forecast, cover, home_), reaching).edges;
-    if (Evaluate(insured, forecast, spec_).cost <= limit && Guards(insured, frozen, forecast)) {
-      return insured;
-    }
+    Edges insured = FitBuckets(Blend(1 - cover, forecast, cover, home_), spec_).edges;
+    if (Evaluate(insured, forecast, spec_).cost <= limit) return insured;
   }
   return best.edges;
 }

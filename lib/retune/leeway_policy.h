@@ -28,10 +28,6 @@
 //    shadow has saved over the frozen plan, the library's best serves if it is as good as the
 //    shadow's plan on the forecast; else that plan is compiled, if a compile has been earned.
 //
-// Where the queue is guarded, rules 2 and 3 look only at plans whose second moment of work on the
-// forecast is at most plan 0's, and what is built is the optimum of work plus as much of its square
-// as that takes. The shadow stays as it is.
-//
 // Every decision after window w uses windows up to w only. O((library + K) · lengths) a window.
 
 #ifndef LEEWAY_RETUNE_LEEWAY_POLICY_H_
@@ -67,26 +63,15 @@ class LeewayPolicy : public BucketPolicy {
   bool Behind() const;
   // Returns how to serve as well as the shadow's plan would, nothing if that cannot be had.
   std::optional<BucketDecision> Follow(const PlanLibrary& library, const LengthHistogram& forecast);
-  // The second moment of work under a plan.
-  double Moment(const Edges& edges, const LengthHistogram& lengths) const;
-  // Whether a plan keeps the queue as well as plan 0 does.
-  bool Guards(const Edges& edges, const Edges& frozen, const LengthHistogram& forecast) const;
-  bool Calms(const Edges& edges, const Edges& frozen, const LengthHistogram& lengths) const;
-  // As BestPlan(), of the plans that guard the queue.
-  ScoredPlan BestOf(const PlanLibrary& library, const LengthHistogram& forecast) const;
-  // Returns the optimum of the forecast that guards the queue, plan 0 where none is found.
-  FittedBuckets Fit(const LengthHistogram& forecast, const Edges& frozen) const;
   // Returns the optimum of the forecast, insured as far as the gain over the frozen plan pays.
   Edges Insured(const LengthHistogram& forecast, const FittedBuckets& best,
                 const Edges& frozen) const;
 
   BucketSpec spec_;
-  BucketPolicyOptions::Guard guard_;
   double threshold_;
   ReferenceRule gauge_;
   Edges gauge_plan_;
   LengthHistory usual_;
-  LengthHistogram seen_;  // all windows, by work: the longest requests are rare
   LengthHistogram home_;  // window 0 by work
   std::int64_t closed_ = 0;
   double requests_ = 0;

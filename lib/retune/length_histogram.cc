@@ -87,6 +87,16 @@ LengthHistogram Blend(double a, const LengthHistogram& left, double b,
   return blend;
 }
 
+std::int64_t LengthAt(const LengthHistogram& lengths, double q) {
+  double seen = 0;
+  const double total = lengths.total();
+  for (const LengthWeight& entry : lengths) {
+    seen += entry.weight;
+    if (seen >= q * total) return entry.length;
+  }
+  return lengths.max_length();
+}
+
 std::pair<LengthHistogram, LengthHistogram> Thin(const LengthHistogram& whole, base::Prng& prng) {
   std::pair<LengthHistogram, LengthHistogram> halves;
   for (const LengthWeight& e : whole) {

@@ -67,6 +67,9 @@ class LengthHistogram {
 LengthHistogram Blend(double a, const LengthHistogram& left, double b,
                       const LengthHistogram& right);
 
+// Returns the smallest length that so large a share of the weight does not exceed; 0 if empty.
+std::int64_t LengthAt(const LengthHistogram& lengths, double q);
+
 // Returns two disjoint random halves. A whole weight is a count and is split by a binomial draw,
 // so the halves sum to it; a fractional weight is an expectation and gives two independent Poisson
 // counts of half its mean, which is what splitting the requests it stands for would give.

@@ -10,11 +10,6 @@
 namespace leeway::retune {
 namespace {
 
-constexpr std::size_t kResamples = 1000;
-constexpr double kLevel = 0.95;
-// Fewer scored windows prove nothing.
-constexpr std::size_t kFewestWindows = 4;
-
 double Sum(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
@@ -103,6 +98,8 @@ Result<LoopArms> MakeArms(const std::vector<ServedWindow>& windows, const compil
   arms.clairvoyant.name = "clairvoyant";
   LEEWAY_ASSIGN_OR_RETURN(arms.adaptation, adapt("leeway"));
   LEEWAY_ASSIGN_OR_RETURN(const Adaptation switching, adapt("library"));
+  LEEWAY_ASSIGN_OR_RETURN(const Adaptation reference, adapt("ref"));
+  arms.reference_compiles = reference.compiles;
   const LengthHistogram none;
   const Edges& frozen = arms.adaptation.library.front();
   for (std::size_t w = 0; w < windows.size(); ++w) {
@@ -113,6 +110,7 @@ Result<LoopArms> MakeArms(const std::vector<ServedWindow>& windows, const compil
     Score(best, window.lengths, spec, arms.clairvoyant);
     arms.cross_fitted.push_back(w == 0 ? 0 : CrossFitted(window, spec));
     arms.switching += Evaluate(switching.edges(w), window.lengths, spec).cost;
+    arms.reference += Evaluate(reference.edges(w), window.lengths, spec).cost;
   }
   return arms;
 }
@@ -135,9 +133,11 @@ void SummariseWork(const LoopArms& arms, double tau, std::uint64_t seed, LoopSum
     if (possible > 0) {
       summary.gain.captured = saved / possible;
       summary.gain.captured_by_switching = (arms.frozen.total() - arms.switching) / possible;
+      summary.gain.captured_by_reference = (arms.frozen.total() - arms.reference) / possible;
     }
     if (possible_cf > 0) summary.gain.captured_cf = saved / possible_cf;
   }
+  summary.gain.reference_compiles = arms.reference_compiles;
   summary.compiles = arms.adaptation.compiles;
   summary.switches = arms.adaptation.switches;
   std::size_t harmed = 0;

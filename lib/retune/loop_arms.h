@@ -16,6 +16,9 @@
 
 namespace leeway::retune {
 
+// Fewer scored windows prove nothing.
+inline constexpr std::size_t kFewestWindows = 4;
+
 struct ArmWork {
   std::string name;
   std::vector<Edges> edges;      // by window; the first is plan 0's
@@ -32,8 +35,9 @@ struct LoopArms {
   std::vector<double>
       cross_fitted;  // work of the clairvoyant fitted to each half, scoring the other
   Adaptation adaptation;
-  // Work of a library of the first day's plans that is only switched in.
-  double switching = 0;
+  // Work of a library of the first day's plans that is only switched in, and of the reference.
+  double switching = 0, reference = 0;
+  std::size_t reference_compiles = 0;
 };
 
 // Work as it is counted: f of the best bucket, phi times f of the length itself where none covers.

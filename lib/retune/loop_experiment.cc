@@ -75,8 +75,6 @@ Status ForEach(std::size_t count, int jobs, Work work) {
   return Status();
 }
 
-Nanos ToNanos(double ns) { return Nanos{base::RoundToInt64(ns).value_or(0)}; }
-
 // Nearest rank; latencies of requests that did not end OK are the longest.
 Nanos PercentileOf(std::vector<Nanos> latencies, double q) {
   if (latencies.empty()) return Nanos{0};
@@ -112,6 +110,9 @@ class Experiment {
   Status CompileFirst(const LoopRequests& first);
   Result<std::vector<double>> Throughputs(const std::vector<LoopRequests>& samples);
   void DescribeWindows();
+  Result<std::vector<Nanos>> TakenAlone(const Edges& edges,
+                                        const std::vector<std::int64_t>& lengths);
+  Status MeasureFallback();
   Status CompileArms();
   Status SetSlo();
   Status Serve();
@@ -263,7 +264,6 @@ Status Experiment::CompileArms() {
   ArmOptions options;
   options.policy.spec = spec_;
   options.policy.threshold = options_.compile.tau;
-  options.policy.guard = BucketPolicyOptions::Guard::kQueue;
   options.policy.seed = options_.seed;
   options.compile_time = traffic_.ToDevice(options_.compile.time);
   progress_.Enter(LoopProgress::Stage::kCompile, kArms * traffic_.windows.size());
@@ -284,8 +284,52 @@ Status Experiment::CompileArms() {
   return Status();
 }
 
+// What requests of these lengths take, each far from the others, by a plan of these edges.
+Result<std::vector<Nanos>> Experiment::TakenAlone(const Edges& edges,
+                                                  const std::vector<std::int64_t>& lengths) {
+  LoopRequests lone;
+  Instant at;
+  for (std::int64_t length : lengths) {
+    lone.push_back({at, 0, length});
+    // A run takes no longer than its shards would one after the other, and they contend with one
+    // another alone.
+    const double core_time = static_cast<double>((*curve_)(length).count());
+    at += ToNanos(8 * core_time * options_.compile.phi) + Nanos{1s};
+  }
+  ReplayRequest request = Base(ReplayRequest::Detail::kLatencies);
+  request.requests = lone;
+  LEEWAY_ASSIGN_OR_RETURN(const Body plan, PlanOf(edges));
+  request.plans = {{Instant(), plan}};
+  LEEWAY_ASSIGN_OR_RETURN(ReplayOutcome outcome, replay_(request));
+  return std::move(outcome.latencies);
+}
+
+// What the fallback takes on the device that serves: unfused shards contend for the DRAM, which
+// work does not count. It serves the tail, so it is measured on the longest tenth of what was
+// seen.
+Status Experiment::MeasureFallback() {
+  std::vector<std::int64_t> lengths;
+  const LengthHistogram seen = LengthsOf(traffic_.windows.front().requests).lengths;
+  for (double q : {0.90, 0.95, 0.99, 1.0}) {
+    const std::int64_t edge = curve_->EdgeFor(LengthAt(seen, q));
+    if (edge > curve_->min() && (lengths.empty() || edge > lengths.back())) lengths.push_back(edge);
+  }
+  summary_.fallback_stretch = options_.compile.phi;
+  if (lengths.empty()) return Status();
+  LEEWAY_ASSIGN_OR_RETURN(const std::vector<Nanos> fused, TakenAlone(lengths, lengths));
+  // A plan that covers the shortest length alone leaves all others to the fallback.
+  const Edges shortest = {curve_->min()};
+  LEEWAY_ASSIGN_OR_RETURN(const std::vector<Nanos> unfused, TakenAlone(shortest, lengths));
+  double sum = 0;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    sum += static_cast<double>(unfused[i].count()) / static_cast<double>(fused[i].count());
+  }
+  summary_.fallback_stretch = sum / static_cast<double>(lengths.size());
+  return Status();
+}
+
 // What a request takes that is alone under the frozen plan depends on its bucket, or on its length
-// where none covers it: one request of each kind is served, far from the others.
+// where none covers it: one request of each kind is served.
 Status Experiment::SetSlo() {
   summary_.slo = options_.load.slo;
   if (summary_.slo > Nanos{0}) return Status();
@@ -295,23 +339,13 @@ Status Experiment::SetSlo() {
     const auto edge = std::lower_bound(edges.begin(), edges.end(), entry.length);
     kinds[edge == edges.end() ? entry.length : *edge] += entry.weight;
   }
-  LoopRequests lone;
-  Instant at;
-  for (const auto& [length, weight] : kinds) {
-    lone.push_back({at, 0, length});
-    // A run takes no longer than its shards would one after the other, and they contend with one
-    // another alone.
-    const double core_time = static_cast<double>((*curve_)(length).count());
-    at += ToNanos(8 * core_time * options_.compile.phi) + Nanos{1s};
-  }
-  ReplayRequest request = Base(ReplayRequest::Detail::kLatencies);
-  request.requests = lone;
-  request.plans = {{Instant(), record_->frozen_plan}};
-  LEEWAY_ASSIGN_OR_RETURN(const ReplayOutcome outcome, replay_(request));
+  std::vector<std::int64_t> lengths;
+  for (const auto& [length, weight] : kinds) lengths.push_back(length);
+  LEEWAY_ASSIGN_OR_RETURN(const std::vector<Nanos> taken, TakenAlone(edges, lengths));
   std::vector<std::pair<Nanos, double>> times;
   double total = 0;
   for (const auto& [length, weight] : kinds) {
-    times.emplace_back(outcome.latencies[times.size()], weight);
+    times.emplace_back(taken[times.size()], weight);
     total += weight;
   }
   std::sort(times.begin(), times.end());
@@ -472,6 +506,7 @@ Result<std::shared_ptr<LoopRecord>> Experiment::Run() {
           *source_, load_, [this](const LoopRequests& first) { return CompileFirst(first); },
           [this](const std::vector<LoopRequests>& samples) { return Throughputs(samples); }));
   DescribeWindows();
+  LEEWAY_RETURN_IF_ERROR(MeasureFallback());
   LEEWAY_RETURN_IF_ERROR(CompileArms());
   LEEWAY_RETURN_IF_ERROR(SetSlo());
   LEEWAY_RETURN_IF_ERROR(Serve());

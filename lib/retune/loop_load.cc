@@ -145,8 +145,10 @@ void Loader::SetTimes() {
 
 }  // namespace
 
+Nanos ToNanos(double ns) { return Nanos{base::RoundToInt64(ns).value_or(0)}; }
+
 Nanos ServedTraffic::ToDevice(Nanos trace) const {
-  return Nanos{base::RoundToInt64(static_cast<double>(trace.count()) / compression).value_or(0)};
+  return ToNanos(static_cast<double>(trace.count()) / compression);
 }
 
 Result<ServedTraffic> LoadTraffic(LoopSource& source, const LoadOptions& options,

@@ -34,6 +34,9 @@ struct ServedTraffic {
   Nanos ToDevice(Nanos trace) const;
 };
 
+// Returns whole nanoseconds, rounded; 0 for what is no duration.
+Nanos ToNanos(double ns);
+
 struct LoadOptions {
   enum class Rate { kFlat, kRecorded } rate = Rate::kFlat;
   double load = 0.7;

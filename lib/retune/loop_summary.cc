@@ -17,26 +17,12 @@ namespace leeway::retune {
 namespace {
 
 constexpr double kUnfinished = 0.05;
-constexpr std::size_t kResamples = 1000;
-constexpr double kLevel = 0.95;
-constexpr std::size_t kFewestWindows = 4;
 constexpr double kFewestExceedances = 30;
 constexpr double kManyClamped = 0.05;
-
-Nanos ToNanos(double ns) { return Nanos{base::RoundToInt64(ns).value_or(0)}; }
+// How far beyond phi the fallback may be before that is worth a word.
+constexpr double kStretched = 1.2;
 
 double Ratio(double above, double below) { return below > 0 ? above / below : 0; }
-
-// The smallest length that so large a share of the requests does not exceed; 0 for none.
-std::int64_t LengthAt(const LengthHistogram& lengths, double q) {
-  double seen = 0;
-  const double total = lengths.total();
-  for (const LengthWeight& entry : lengths) {
-    seen += entry.weight;
-    if (seen >= q * total) return entry.length;
-  }
-  return lengths.max_length();
-}
 
 // The device as it is; null where it is as modelled.
 std::unique_ptr<device::Reality> RealityOf(const LoopReality& reality) {
@@ -268,6 +254,14 @@ void FindContradictions(LoopSummary& summary) {
   if (saved && frozen.accuracy && adapted.accuracy &&
       adapted.accuracy->accuracy < frozen.accuracy->accuracy - 0.01) {
     say("the mapping is less accurate when adapted, although it needs less work");
+  }
+  if (summary.fallback_stretch > kStretched * summary.phi &&
+      adapted.fallback_time > frozen.fallback_time) {
+    say(absl::StrCat("the fallback takes ", std::round(summary.fallback_stretch * 10) / 10,
+                     " times what fused runs take on this device, and work counts it ", summary.phi,
+                     " times: the adapted plans leave more to it (", Percent(adapted.fallback_time),
+                     " of core time, frozen ", Percent(frozen.fallback_time),
+                     ") than the tail can bear; a higher phi covers more"));
   }
   if (summary.overloaded_windows > 0) {
     say(absl::StrCat(summary.overloaded_windows, " of ", summary.windows.size() - 1,

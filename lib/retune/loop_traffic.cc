@@ -28,9 +28,9 @@ TrafficWindow LengthsOf(const LoopRequests& requests) {
 Result<LoopSource> LoopSource::Open(std::shared_ptr<const traffic::Body> body,
                                     const Options& options) {
   LoopSource source(std::move(body), options);
-  source.drawn_ = source.body_->drawn_requests().has_value();
-  if (source.drawn_) {
-    source.requests_ = *source.body_->drawn_requests();
+  if (const auto drawing = source.body_->drawing()) {
+    source.drawn_ = true;
+    source.requests_ = drawing->requests;
   } else {
     LEEWAY_RETURN_IF_ERROR(source.ReadRecorded());
   }
@@ -51,7 +51,14 @@ Result<LoopSource> LoopSource::Open(std::shared_ptr<const traffic::Body> body,
 }
 
 Status LoopSource::FindWindow() {
+  // Drawn traffic is not known in smaller parts than its own windows.
+  const Nanos unit = drawn_ ? std::max(Nanos{1}, body_->drawing()->window) : Nanos{1};
   window_ = options_.window;
+  if (window_ % unit != Nanos{0}) {
+    return base::InvalidArgument(absl::StrCat(body_->name(), ": a window of ", window_.count(),
+                                              " ns is not a multiple of the traffic's own, ",
+                                              unit.count(), " ns"));
+  }
   if (window_ > Nanos{0}) return Status();
   Nanos span = body_->declared_span().value_or(Nanos{0});
   if (!recorded_.empty()) span = recorded_.back().at.since_origin() + Nanos{1};
@@ -60,6 +67,7 @@ Status LoopSource::FindWindow() {
     return base::FailedPrecondition(
         absl::StrCat(body_->name(), ": the traffic has no span to cut into windows"));
   }
+  window_ = (window_ + unit - Nanos{1}) / unit * unit;
   return Status();
 }
 

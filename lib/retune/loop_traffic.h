@@ -42,7 +42,9 @@ class LoopSource {
     std::string name;               // of the plan's dim that it feeds
     std::int64_t min = 1, max = 1;  // its domain
     enum class Outside { kClamp, kRefuse } outside = Outside::kClamp;
-    Nanos window{0};  // 0: the smaller of one hour and a sixth of the span
+    // 0: the smaller of one hour and a sixth of the span, for drawn traffic in whole windows of its
+    // own.
+    Nanos window{0};
     std::uint64_t seed = 0;
     std::function<bool()> polled = {};  // false ends reading with kCancelled
   };

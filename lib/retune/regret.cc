@@ -3,7 +3,7 @@
 namespace leeway::retune {
 namespace {
 
-double Ratio(double cost, double least) { return least > 0 ? cost / least - 1 : 0; }
+double Excess(double cost, double least) { return least > 0 ? cost / least - 1 : 0; }
 
 }  // namespace
 
@@ -16,7 +16,7 @@ LengthHistogram BlendWithHistory(const LengthHistogram& window, const LengthHist
 
 double Regret(std::span<const std::int64_t> edges, const LengthHistogram& lengths,
               const BucketSpec& spec) {
-  return Ratio(Evaluate(edges, lengths, spec).cost, FitBuckets(lengths, spec).cost);
+  return Excess(Evaluate(edges, lengths, spec).cost, FitBuckets(lengths, spec).cost);
 }
 
 std::optional<Halves> HalvesOf(const TrafficWindow& window, base::Prng& prng) {
@@ -28,13 +28,19 @@ std::optional<Halves> HalvesOf(const TrafficWindow& window, base::Prng& prng) {
   return halves;
 }
 
-double CrossFittedRegret(std::span<const std::int64_t> edges, const Halves& halves,
-                         const LengthHistogram& history, double share, const BucketSpec& spec) {
+double CrossFittedOptimum(const Halves& halves, const LengthHistogram& history, double share,
+                          const BucketSpec& spec) {
   const auto& [a, b] = halves;
   const Edges of_a = FitBuckets(BlendWithHistory(a, history, share), spec).edges;
   const Edges of_b = FitBuckets(BlendWithHistory(b, history, share), spec).edges;
-  return Ratio(Evaluate(edges, a, spec).cost + Evaluate(edges, b, spec).cost,
-               Evaluate(of_b, a, spec).cost + Evaluate(of_a, b, spec).cost);
+  return Evaluate(of_b, a, spec).cost + Evaluate(of_a, b, spec).cost;
+}
+
+double CrossFittedRegret(std::span<const std::int64_t> edges, const Halves& halves,
+                         const LengthHistogram& history, double share, const BucketSpec& spec) {
+  const auto& [a, b] = halves;
+  return Excess(Evaluate(edges, a, spec).cost + Evaluate(edges, b, spec).cost,
+                CrossFittedOptimum(halves, history, share, spec));
 }
 
 }  // namespace leeway::retune

@@ -42,8 +42,12 @@ using Halves = std::pair<LengthHistogram, LengthHistogram>;
 // thresholds that matter; then, and if a half would be empty, returns nothing.
 std::optional<Halves> HalvesOf(const TrafficWindow& window, base::Prng& prng);
 
-// Returns [C(edges, A) + C(edges, B)] / [C(p_B, A) + C(p_A, B)] − 1, where p_X is the optimum of
-// half X blended with the history by `share`.
+// Returns C(p_B, A) + C(p_A, B), where p_X is the optimum of half X blended with the history by
+// `share`.
+double CrossFittedOptimum(const Halves& halves, const LengthHistogram& history, double share,
+                          const BucketSpec& spec);
+
+// Returns [C(edges, A) + C(edges, B)] / [C(p_B, A) + C(p_A, B)] − 1.
 double CrossFittedRegret(std::span<const std::int64_t> edges, const Halves& halves,
                          const LengthHistogram& history, double share, const BucketSpec& spec);
 

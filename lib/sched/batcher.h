@@ -63,6 +63,8 @@ class Batcher {
     return stream.value() < waiting_.size() ? waiting_[stream.value()] : 0;
   }
   std::size_t waiting() const { return where_.size(); }
+  // Sub-queues that memory is kept for: the most that have held requests at once.
+  std::size_t sub_queues() const { return queues_.size(); }
 
  private:
   // The stream, which of its plans, the variant; EQUAL dims are part of a binding.

@@ -75,17 +75,20 @@ void Scheduler::LearnDomains() {
 Scheduler::Best Scheduler::BestChoice(CoreId core) const {
   Best best;
   const bool extra = !cores_[core.value()].in_flight.empty();
-  for (std::size_t i = 0; i < cores_.size(); ++i) {
-    const CoreId queue((core.value() + i) % cores_.size());
-    const ReadyQueue& ready = cores_[queue.value()].ready;
-    if (ready.size() == 0) continue;
+  for (std::size_t i = 0, at = core.value(); i < cores_.size(); ++i, ++at) {
+    if (at == cores_.size()) at = 0;
+    const ReadyQueue& ready = cores_[at].ready;
+    // Nothing there, or nothing that would be taken or missed. Ties stay at home: a steal must buy
+    // urgency or criticality, not only balance.
+    const Key there = ready.best();
+    if (!there.valid() || (best.choice && there >= best.choice->key)) continue;
+    const CoreId queue(at);
     for (DomainId domain : cores_[core.value()].domains) {
       // Nothing is queued behind a running step while another core could start it now.
       if (extra && !(domains_[domain].allowed & idle_).empty()) continue;
       for (Affinity affinity : {Affinity::kNone, Affinity::kPlanned}) {
         const LaneId lane{domain, affinity};
         const Key key = ready.best(lane);
-        // Ties stay at home: a steal must buy urgency or criticality, not only balance.
         if (!key.valid() || (best.choice && key >= best.choice->key)) continue;
         if (MayTake(core, queue, lane)) {
           best.choice = Choice{queue, lane, key};

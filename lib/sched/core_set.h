@@ -24,7 +24,11 @@ class CoreSet {
   constexpr void Add(CoreId core) { words_[core.value() / 64] |= Bit(core); }
   constexpr void Remove(CoreId core) { words_[core.value() / 64] &= ~Bit(core); }
   constexpr bool Contains(CoreId core) const { return words_[core.value() / 64] & Bit(core); }
-  constexpr bool empty() const { return *this == CoreSet(); }
+  constexpr bool empty() const {
+    std::uint64_t any = 0;
+    for (std::uint64_t word : words_) any |= word;
+    return any == 0;
+  }
   constexpr std::size_t size() const {
     std::size_t count = 0;
     for (std::uint64_t word : words_) count += static_cast<std::size_t>(std::popcount(word));

@@ -26,13 +26,18 @@ class Inbox {
   void Put(const Completion& completion) {
     Lock();
     waiting_.push_back(completion);
+    // Relaxed: published by Unlock(), and whoever put it wakes the reader afterwards.
+    any_.store(true, std::memory_order_relaxed);
     Unlock();
   }
 
   // Moves all that is here to `taken`, which must be empty; its memory is used for what comes next.
   void Take(std::vector<Completion>& taken) {
+    // Relaxed: what is not seen yet comes with the wake-up that follows it.
+    if (!any_.load(std::memory_order_relaxed)) return;
     Lock();
     waiting_.swap(taken);
+    any_.store(false, std::memory_order_relaxed);
     Unlock();
   }
 
@@ -49,6 +54,7 @@ class Inbox {
   void Unlock() { busy_.clear(std::memory_order_release); }
 
   std::atomic_flag busy_;
+  std::atomic<bool> any_ = false;
   std::vector<Completion> waiting_;
 };
 

@@ -27,6 +27,7 @@ void Scheduler::StartRound(Cascade& cascade, std::uint32_t frame) {
   Run& run = runs_[cascade.run];
   const Frame& shape = run.graph->frames()[frame];
   FrameState& state = run.frames[frame];
+  last_round_ = {cascade.run, run.generation, frame, last_round_.number + 1};
   --state.rounds_left;
   ++state.round;
   state.nodes_left = shape.count;
@@ -118,6 +119,27 @@ void Scheduler::EndRound(Cascade& cascade, std::uint32_t frame, NodeId last) {
   } else {
     cascade.ended.push_back(NodeId(run.graph->frames()[frame].parent));
   }
+}
+
+bool Scheduler::alone() const {
+  if (runs_.live() != 1 || batcher_.waiting() > 0 || !deferred_.empty()) return false;
+  return std::all_of(cores_.begin(), cores_.end(), [](const Core& core) {
+    return core.ready.size() == 0 && core.chained.empty();
+  });
+}
+
+std::int64_t Scheduler::rounds_left(const Round& round) const {
+  const Run& run = runs_[round.run];
+  const bool live = run.state == Run::State::kLive && run.generation == round.generation;
+  return live ? run.frames[round.frame].rounds_left : 0;
+}
+
+void Scheduler::Repeat(const Round& round, std::int64_t rounds, const Counters& before) {
+  // The number of the repetition stays: steps in flight are known by it.
+  runs_[round.run].frames[round.frame].rounds_left -= rounds;
+  const auto times = static_cast<std::uint64_t>(rounds);
+  counters_.steps += times * (counters_.steps - before.steps);
+  counters_.steals += times * (counters_.steals - before.steals);
 }
 
 }  // namespace leeway::sched

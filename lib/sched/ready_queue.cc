@@ -25,6 +25,7 @@ void ReadyQueue::Push(LaneId id, Key key, StepRef step) {
     --at;
   }
   at->steps.push_back(step);
+  best_ = std::min(best_, key);
   ++size_;
   if (id.affinity == Affinity::kPlanned) ++planned_;
 }
@@ -39,6 +40,10 @@ StepRef ReadyQueue::TakeFront(LaneId id) {
     best.steps.clear();
     spare_.push_back(std::move(best.steps));
     lane.pop_back();
+    best_ = Key{};
+    for (const Lane& other : lanes_) {
+      if (!other.empty()) best_ = std::min(best_, other.back().key);
+    }
   } else if (best.head >= 64 && best.head * 2 >= best.steps.size()) {
     // A class that never empties must not keep what has left it.
     best.steps.erase(best.steps.begin(),

@@ -47,6 +47,8 @@ class ReadyQueue {
     const std::size_t index = IndexOf(lane);
     return index < lanes_.size() && !lanes_[index].empty() ? lanes_[index].back().key : Key{};
   }
+  // Best key of all lanes; invalid if all are empty.
+  Key best() const { return best_; }
   // Takes the oldest step of the lane's best key. Requires a non-empty lane.
   StepRef Pop(LaneId lane);
   // Takes up to half (rounded up) of the steps of the lane's best key, oldest first.
@@ -82,6 +84,7 @@ class ReadyQueue {
 
   std::vector<Lane> lanes_;
   std::vector<std::vector<StepRef>> spare_;  // emptied storage, used again
+  Key best_;
   std::size_t size_ = 0;
   std::size_t planned_ = 0;
 };

@@ -130,12 +130,8 @@ Status RunGraphBuilder::AddOperator(const plan::Entry& entry, plan::Index op,
       placement = owner->placement;
       node.shards = &owner->shards;
     }
-    const bool products = std::holds_alternative<plan::Gemm>(source.work) ||
-                          std::holds_alternative<plan::Conv>(source.work);
     LEEWAY_RETURN_IF_ERROR(
-        Place(placement.mode,
-              device::ResolvePlacement(placement, device_,
-                                       products ? device::Needs::kMatrix : device::Needs::kNothing),
+        Place(placement.mode, device::ResolvePlacement(placement, device_, device::NeedsOf(source)),
               node));
     if (node.mode == plan::PlacementMode::kPreferred) {
       node.mode = plan::PlacementMode::kAny;

@@ -86,6 +86,21 @@ class Scheduler {
   // Tells that a launched step has ended. Unknown, doubled and late tags are counted and dropped.
   void Complete(CoreId core, StepRef step, StepOutcome outcome = StepOutcome::kDone);
 
+  // The repetition of a frame that began last, counted from 1; number 0 before any.
+  struct Round {
+    RunId run;
+    std::uint32_t generation = 0;
+    std::uint32_t frame = 0;
+    std::uint64_t number = 0;
+  };
+  const Round& last_round() const { return last_round_; }
+  // Whether one run is all there is, and nothing of it waits that could be launched.
+  bool alone() const;
+  // Repetitions of the frame that have not begun; 0 if its run has ended.
+  std::int64_t rounds_left(const Round& round) const;
+  // Takes `rounds` repetitions as done; each does what was done since `before`.
+  void Repeat(const Round& round, std::int64_t rounds, const Counters& before);
+
   const Run& run(RunId id) const { return runs_[id]; }
   const StreamCounters& counters(StreamId stream) const { return stream_counters_[stream.value()]; }
   const Counters& counters() const { return counters_; }
@@ -188,6 +203,7 @@ class Scheduler {
   absl::btree_map<std::uint64_t, std::uint64_t> live_slots_;
   Instant batch_timer_ = Instant::Max();
   bool closing_ = false;
+  Round last_round_;
 
   std::vector<Inbox> inboxes_;         // by core
   std::vector<Completion> completed_;  // what Pump is at; kept for its memory

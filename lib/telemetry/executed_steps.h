@@ -19,9 +19,9 @@ struct ExecutedSteps {
   bool rebound = false;
   std::uint64_t op_key = 0;  // plan/op_key.h
   std::uint32_t size_quarter = 0;
-  Nanos planned{0};          // the plan's prediction at the executed dims and batch
-  Nanos launch{0};           // of the time, what no error of the model changes
-  Nanos modelled{0};         // the cost model's time, alone, the launch included
+  Nanos planned{0};   // the plan's prediction at the executed dims and batch
+  Nanos launch{0};    // of the time, what no error of the model changes
+  Nanos modelled{0};  // the cost model's time, alone, the launch included
   std::uint64_t steps = 0;
   // Of the steps: on a core outside the placement's set.
   std::uint64_t displaced = 0;

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/status_macros.h"
+#include "base/utf8.h"
 #include "telemetry/snapshot.h"
 
 namespace leeway::telemetry {
@@ -17,34 +18,12 @@ Status Invalid(const std::string& path, const std::string& what) {
   return base::InvalidArgument(path + ": " + what);
 }
 
-// Returns the bytes of the UTF-8 character at the front, 0 if it is none (Unicode 15, table 3-7).
-std::size_t CharacterBytes(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < size) return 0;
-  // The second byte excludes overlong forms, surrogates and what is above U+10FFFF.
-  const unsigned char low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-  const unsigned char high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-  if (byte(1) < low || byte(1) > high) return 0;
-  for (std::size_t i = 2; i < size; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  return size;
-}
-
 Status CheckName(const std::string& name, const std::string& path) {
   if (name.size() > Snapshot::kMaxNameBytes) {
     return Invalid(path, std::to_string(name.size()) + " bytes exceed " +
                              std::to_string(Snapshot::kMaxNameBytes));
   }
-  for (std::string_view rest = name; !rest.empty();) {
-    const std::size_t size = CharacterBytes(rest);
-    if (size == 0) return Invalid(path, "is not UTF-8");
-    rest.remove_prefix(size);
-  }
-  return {};
+  return base::IsUtf8(name) ? Status() : Invalid(path, "is not UTF-8");
 }
 
 Status CheckNotNegative(std::int64_t value, const std::string& path) {

@@ -21,7 +21,7 @@ namespace {
 
 __extension__ typedef __int128 Int128;
 
-Status Invalid(const std::string& path, const std::string& what) {
+Status Malformed(const std::string& path, const std::string& what) {
   return base::InvalidArgument(path + ": " + what);
 }
 
@@ -34,18 +34,18 @@ std::size_t SizeOf(const Repeated& repeated) {
 // What the counts and bounds of a histogram must agree on, buckets aside.
 Status CheckSums(const pb::ExponentialHistogram& in, std::uint64_t total, const std::string& path) {
   if (in.count() != total) {
-    return Invalid(path + ".count", std::to_string(in.count()) + " is not the buckets' sum " +
-                                        std::to_string(total));
+    return Malformed(path + ".count", std::to_string(in.count()) + " is not the buckets' sum " +
+                                          std::to_string(total));
   }
   if (in.min() < 0 || in.min() > in.max()) {
-    return Invalid(path, "min " + std::to_string(in.min()) + " and max " +
-                             std::to_string(in.max()) + " are no range of what is not negative");
+    return Malformed(path, "min " + std::to_string(in.min()) + " and max " +
+                               std::to_string(in.max()) + " are no range of what is not negative");
   }
   // A saturated sum is below its bounds.
   const bool saturated = in.sum() == std::numeric_limits<std::int64_t>::max();
   const Int128 count = static_cast<Int128>(total);
   if (in.sum() > count * in.max() || (!saturated && in.sum() < count * in.min())) {
-    return Invalid(path + ".sum", std::to_string(in.sum()) + " is not within count·[min, max]");
+    return Malformed(path + ".sum", std::to_string(in.sum()) + " is not within count·[min, max]");
   }
   return {};
 }
@@ -71,7 +71,7 @@ class SnapshotCodec {
     std::uint64_t total = in.zero_count();
     for (std::uint64_t count : out.buckets_) {
       if (__builtin_add_overflow(total, count, &total)) {
-        return Invalid(path + ".buckets", "their sum exceeds 64 bits");
+        return Malformed(path + ".buckets", "their sum exceeds 64 bits");
       }
     }
     LEEWAY_RETURN_IF_ERROR(CheckSums(in, total, path));
@@ -89,16 +89,16 @@ class SnapshotCodec {
 
   static Status CheckShape(const pb::ExponentialHistogram& in, const std::string& path) {
     if (in.scale() < 0 || in.scale() > ExponentialHistogram::kMaxScale) {
-      return Invalid(path + ".scale", std::to_string(in.scale()) + " is not within [0, " +
-                                          std::to_string(ExponentialHistogram::kMaxScale) + "]");
+      return Malformed(path + ".scale", std::to_string(in.scale()) + " is not within [0, " +
+                                            std::to_string(ExponentialHistogram::kMaxScale) + "]");
     }
     // 1 is in bucket −1, the largest int64 in the last.
     const std::int64_t end = std::int64_t{63} << in.scale();
     const std::int64_t past = in.offset() + static_cast<std::int64_t>(in.buckets_size());
     if (in.buckets_size() > 0 && (in.offset() < -1 || past > end)) {
-      return Invalid(path + ".buckets", std::to_string(in.buckets_size()) + " from offset " +
-                                            std::to_string(in.offset()) + " are not within [-1, " +
-                                            std::to_string(end) + ")");
+      return Malformed(path + ".buckets", std::to_string(in.buckets_size()) + " from offset " +
+                                              std::to_string(in.offset()) +
+                                              " are not within [-1, " + std::to_string(end) + ")");
     }
     return {};
   }
@@ -116,7 +116,7 @@ class SnapshotCodec {
       ok = h.zero_count_ > 0 ? h.min_ == 0 : h.min_ > 0 && bucket(h.min_) == h.offset_;
       ok = ok && h.max_ > 0 && bucket(h.max_) == last;
     }
-    return ok ? Status() : Invalid(path, "min or max is not in the outermost buckets");
+    return ok ? Status() : Malformed(path, "min or max is not in the outermost buckets");
   }
 };
 
@@ -217,8 +217,8 @@ void Write(const StreamTelemetry& in, pb::StreamTelemetry& out) {
 Result<StreamTelemetry> Read(const pb::StreamTelemetry& in, const std::string& path) {
   // An earlier writer may know fewer causes.
   if (SizeOf(in.attribution_ns()) > kCauseCount) {
-    return Invalid(path + ".attribution_ns", std::to_string(in.attribution_ns_size()) +
-                                                 " parts exceed " + std::to_string(kCauseCount));
+    return Malformed(path + ".attribution_ns", std::to_string(in.attribution_ns_size()) +
+                                                   " parts exceed " + std::to_string(kCauseCount));
   }
   StreamTelemetry out;
   out.name = in.name();
@@ -267,9 +267,9 @@ void Write(const LengthWindow& in, pb::LengthWindow& out) {
 Result<LengthWindow> Read(const pb::LengthWindow& in, const std::string& path) {
   const std::size_t size = SizeOf(in.length_delta());
   if (size != SizeOf(in.counts()) || size > Snapshot::kMaxDistinctLengths) {
-    return Invalid(path, std::to_string(size) + " lengths and " + std::to_string(in.counts_size()) +
-                             " counts differ or exceed " +
-                             std::to_string(Snapshot::kMaxDistinctLengths));
+    return Malformed(path, std::to_string(size) + " lengths and " +
+                               std::to_string(in.counts_size()) + " counts differ or exceed " +
+                               std::to_string(Snapshot::kMaxDistinctLengths));
   }
   LengthWindow out{in.entry(), in.dim(), in.stream(), in.start_ns(), in.end_ns(), {}};
   out.counts.quantum = in.quantum() == 0 ? 1 : in.quantum();
@@ -277,7 +277,8 @@ Result<LengthWindow> Read(const pb::LengthWindow& in, const std::string& path) {
   std::int64_t length = 0;
   for (int i = 0; i < in.length_delta_size(); ++i) {
     if (__builtin_add_overflow(length, in.length_delta(i), &length)) {
-      return Invalid(path + ".length_delta[" + std::to_string(i) + "]", "the sum exceeds 64 bits");
+      return Malformed(path + ".length_delta[" + std::to_string(i) + "]",
+                       "the sum exceeds 64 bits");
     }
     out.counts.counts.push_back({length, in.counts(i)});
   }
@@ -323,7 +324,7 @@ Status ReadEach(const google::protobuf::RepeatedPtrField<Message>& in, const cha
 Result<Snapshot> Read(const pb::Snapshot& in) {
   Snapshot out;
   if (in.origin() < 0 || in.origin() > pb::Snapshot::SIMULATED_UNCALIBRATED) {
-    return Invalid("origin", std::to_string(in.origin()) + " is unknown");
+    return Malformed("origin", std::to_string(in.origin()) + " is unknown");
   }
   // The enumerations agree by number.
   if (in.origin() != pb::Snapshot::ORIGIN_UNSPECIFIED)

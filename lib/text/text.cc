@@ -56,6 +56,12 @@ Status CheckSize(std::string_view text, std::string_view name) {
                                  " bytes exceed 1 GiB");
 }
 
+// Some editors put a byte order mark first, which is no part of the text.
+std::string_view WithoutMark(std::string_view text) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  return text.substr(0, kMark.size()) == kMark ? text.substr(kMark.size()) : text;
+}
+
 // Serializes what a text form held. The strings are checked first: the encoder would print
 // complaints about bad ones, and write them.
 Result<std::string> EncodeChecked(const pb::Message& message, std::string_view name) {
@@ -125,6 +131,7 @@ std::string_view SchemaName(Schema schema) {
 
 Result<std::string> TextToBinary(Schema schema, std::string_view text, std::string_view name) {
   LEEWAY_RETURN_IF_ERROR(text::CheckSize(text, name));
+  text = text::WithoutMark(text);
   text::SchemaPool pool(text::SchemaPool::Strings::kText);
   const std::unique_ptr<pb::Message> message = pool.New(schema);
   text::FirstError error;
@@ -140,6 +147,7 @@ Result<std::string> TextToBinary(Schema schema, std::string_view text, std::stri
 
 Result<std::string> JsonToBinary(Schema schema, std::string_view json, std::string_view name) {
   LEEWAY_RETURN_IF_ERROR(text::CheckSize(json, name));
+  json = text::WithoutMark(json);
   if (const std::optional<text::JsonError> error = text::FindJsonError(json, text::kMaxDepth)) {
     return base::InvalidArgument(text::Located(name, error->at, error->what));
   }

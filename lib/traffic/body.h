@@ -96,11 +96,17 @@ class Body {
   virtual Result<std::unique_ptr<WindowReader>> NewWindows(Nanos window, std::size_t dim,
                                                            std::uint64_t seed) const = 0;
 
-  // How many requests are drawn where arrivals are drawn at all; nothing where they were recorded.
-  virtual std::optional<std::uint64_t> drawn_requests() const { return std::nullopt; }
+  // Where arrivals are drawn, how many and from windows of what length; nothing where they were
+  // recorded.
+  struct Drawing {
+    std::uint64_t requests = 0;
+    Nanos window{0};
+  };
+  virtual std::optional<Drawing> drawing() const { return std::nullopt; }
   // Starts a drawing of so many requests in each of the windows, which start at rising times: a
-  // window's requests spread over the source's in proportion to their own. kUnimplemented for
-  // recorded traffic; kInvalidArgument where a window that asks for requests has none to draw from.
+  // window's requests spread over those of the source that start in it, in proportion to their own.
+  // kUnimplemented for recorded traffic; kInvalidArgument where a window that asks for requests has
+  // none to draw from.
   virtual Result<std::unique_ptr<Reader>> NewDraw(std::span<const WindowDraw> windows,
                                                   std::uint64_t seed) const;
 

@@ -44,8 +44,10 @@ Result<int> OpenRegular(const std::string& path) {
   } while (fd < 0 && errno == EINTR);
   if (fd < 0) return SystemError(path, errno);
   struct stat info {};
-  if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) return fd;
+  const bool known = ::fstat(fd, &info) == 0;
+  if (known && S_ISREG(info.st_mode)) return fd;
   ::close(fd);
+  if (known && S_ISDIR(info.st_mode)) return SystemError(path, EISDIR);
   return base::InvalidArgument(path + ": not a regular file; traffic is read more than once");
 }
 

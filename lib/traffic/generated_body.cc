@@ -68,7 +68,7 @@ class GeneratedBody final : public Body, public std::enable_shared_from_this<Gen
     return traffic_.window * static_cast<std::int64_t>(traffic_.windows);
   }
 
-  std::optional<std::uint64_t> drawn_requests() const override { return requests_; }
+  std::optional<Drawing> drawing() const override { return Drawing{requests_, traffic_.window}; }
 
   Result<std::unique_ptr<Reader>> NewReader(std::uint64_t seed) const override {
     return ReaderOf(Apportion(requests_, IntegerWeights(Rates())), seed);

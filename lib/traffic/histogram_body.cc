@@ -175,7 +175,10 @@ class HistogramBody final : public Body {
     return index->starts.back() - index->first() + index->window;
   }
   bool exact_windows() const override { return true; }
-  std::optional<std::uint64_t> drawn_requests() const override { return requests_; }
+  std::optional<Drawing> drawing() const override {
+    const Result<Index>& index = GetIndex();
+    return Drawing{requests_, index.ok() ? index->window : Nanos(0)};
+  }
 
   Result<std::unique_ptr<Reader>> NewDraw(std::span<const WindowDraw> windows,
                                           std::uint64_t seed) const override {

@@ -9,12 +9,12 @@
 namespace leeway::traffic {
 namespace {
 
-constexpr std::size_t kBlock = 64 * 1024;
+constexpr std::size_t kReadSize = 64 * 1024;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 }  // namespace
 
-LineReader::LineReader(ByteSource source) : source_(std::move(source)), buffer_(2 * kBlock) {}
+LineReader::LineReader(ByteSource source) : source_(std::move(source)), buffer_(2 * kReadSize) {}
 
 Result<LineReader> LineReader::Open(const std::string& path) {
   LEEWAY_ASSIGN_OR_RETURN(ByteSource source, ByteSource::Open(path));
@@ -40,8 +40,8 @@ Status LineReader::Refill() {
   std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
   end_ -= begin_;
   begin_ = 0;
-  if (buffer_.size() - end_ < kBlock) buffer_.resize(2 * buffer_.size());
-  Result<std::size_t> got = source_.Read(buffer_.data() + end_, kBlock);
+  if (buffer_.size() - end_ < kReadSize) buffer_.resize(2 * buffer_.size());
+  Result<std::size_t> got = source_.Read(buffer_.data() + end_, kReadSize);
   if (!got.ok()) {
     // "path: problem" becomes "path:17: problem".
     const std::string_view problem = got.status().message().substr(path().size());

@@ -10,7 +10,7 @@
 namespace leeway::traffic {
 namespace {
 
-constexpr double kNanosPerSecond = 1e9;
+constexpr double kSecondNs = 1e9;
 
 struct PoissonTraffic {
   double mean_gap_ns = 0;
@@ -97,7 +97,7 @@ Result<std::shared_ptr<const Body>> MakePoisson(double requests_per_second, Nano
                                                 std::string_view dim,
                                                 std::vector<std::int64_t> lengths) {
   // A rate above one a nanosecond has no arrivals that could be told apart. False for a NaN.
-  if (!(requests_per_second > 0 && requests_per_second <= kNanosPerSecond)) {
+  if (!(requests_per_second > 0 && requests_per_second <= kSecondNs)) {
     return base::InvalidArgument("poisson: the rate must be above 0 and at most 10^9 a second");
   }
   if (span <= Nanos(0)) {
@@ -110,7 +110,7 @@ Result<std::shared_ptr<const Body>> MakePoisson(double requests_per_second, Nano
     if (length >= 1) continue;
     return base::InvalidArgument("poisson: length " + std::to_string(length) + " is below 1");
   }
-  PoissonTraffic traffic{kNanosPerSecond / requests_per_second, span, std::move(lengths)};
+  PoissonTraffic traffic{kSecondNs / requests_per_second, span, std::move(lengths)};
   return std::shared_ptr<const Body>(
       std::make_shared<PoissonBody>(dim, requests_per_second, std::move(traffic)));
 }

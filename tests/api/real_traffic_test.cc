@@ -2,6 +2,7 @@
 // the bucketing protocol, computed by three independent programs; see docs/bucketing.md.
 
 #include "leeway/buckets.h"
+#include "leeway/loop.h"
 #include "tests/catch.h"
 
 #ifdef LEEWAY_SHARED_DATA_DIR
@@ -69,6 +70,51 @@ TEST_CASE("on one hour the default policy compiles at most once and loses next t
   const BucketPolicyResult& ours = Find(study, "leeway");
   CHECK(ours.retunes <= 1);
   CHECK(Percent(ours.gain) >= -0.25);
+}
+
+namespace {
+
+LoopSummary Loop(const std::string& file, const TrafficOptions& traffic, Nanos window) {
+  LoopOptions options;
+  options.load.window = window;
+  options.load.sample = 0;
+  return RunLoop(
+             Plan::Load("llama2_7b_prefill").value(), Device::Load("onnxim_tpuv4_c4").value(),
+             Traffic::Open(std::string(LEEWAY_SHARED_DATA_DIR "/traffic/") + file, traffic).value(),
+             options)
+      .value()
+      .summary();
+}
+
+}  // namespace
+
+TEST_CASE("on one hour of a conversation service the loop finds no headroom",
+          "[api][loop][reference]") {
+  TrafficOptions traffic;
+  traffic.format = "azure-llm";
+  const LoopSummary summary = Loop("AzureLLMInferenceTrace_conv.csv", traffic, 10min);
+  CHECK(summary.requests == 19366);
+  CHECK(summary.headroom.verdict == LoopHeadroom::Verdict::kNone);
+  CHECK_FALSE(summary.gain.captured);
+  CHECK(summary.compiles <= 1);
+}
+
+TEST_CASE("on fourteen days of a service the loop finds headroom, and no work below the bound",
+          "[api][loop][reference]") {
+  TrafficOptions traffic;
+  traffic.format = "length-histogram";
+  // A fiftieth of what the experiment draws by itself: windows are merged to hold 1,000.
+  traffic.requests = 20'000;
+  const LoopSummary summary = Loop("servegen_m_large_hourly.csv.gz", traffic, 1h);
+  CHECK(summary.headroom.verdict == LoopHeadroom::Verdict::kPresent);
+  CHECK(summary.adapted.work < summary.frozen.work);
+  CHECK(summary.gain.captured.value() > 0);
+  CHECK(summary.gain.captured.value() <= 1);
+  for (const LoopWindow& window : summary.windows) {
+    if (window.requests > 0) CHECK(window.requests >= 1000);
+    CHECK(window.clairvoyant_work <= window.frozen_work);
+    CHECK(window.clairvoyant_work <= window.adapted_work);
+  }
 }
 
 }  // namespace leeway

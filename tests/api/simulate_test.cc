@@ -7,6 +7,7 @@
 #include "leeway/attribution.h"
 #include "leeway/buckets.h"
 #include "leeway/plan_builder.h"
+#include "leeway/recording.h"
 #include "tests/catch.h"
 
 namespace leeway {
@@ -111,6 +112,23 @@ TEST_CASE("equal seeds give equal bytes beside another simulation, different see
   CHECK(digest(8) != first);
 }
 
+TEST_CASE("what a result recorded replays to the same bytes", "[api][recording]") {
+  const Plan plan = Shipped("bert_base");
+  SimulateOptions options;
+  options.seed = 7;
+  options.bind = {{"tokens", "seq"}};
+  const Traffic half = ShortPrompts().First(30s);
+  const SimResult result = Simulate(plan, DefaultDevice(), half, options).value();
+  const Recording recording = result.recording();
+  SimulateOptions again;
+  again.seed = recording.seed();
+  again.entry = recording.entry();
+  again.bind = recording.bind();
+  again.above_domain = recording.above_domain();
+  CHECK(Simulate(plan, DefaultDevice(), recording.traffic(), again).value().telemetry_digest() ==
+        result.telemetry_digest());
+}
+
 TEST_CASE("a progress callback that says no cancels", "[api][cancel]") {
   SimulateOptions options;
   options.progress = [](const Progress&) { return false; };
@@ -151,6 +169,28 @@ TEST_CASE("a study of fewer than two windows is refused with what to do about it
   options.buckets = 0;
   CHECK(StudyBuckets(ShortPrompts(), options).status().message() ==
         "buckets is 0; between 1 and 4096");
+}
+
+TEST_CASE("a study of ten million windows is begun, one of more is refused with the bound",
+          "[api][buckets][bound]") {
+  // What is generated declares its span: ten seconds.
+  const Traffic traffic = Traffic::Open("chat_1h").value().First(10s);
+  BucketStudyOptions options;
+  bool begun = false;
+  options.progress = [&](std::uint64_t) {
+    begun = true;
+    return false;
+  };
+  options.window = Nanos{1000};
+  CHECK(StudyBuckets(traffic, options).status().code() == StatusCode::kCancelled);
+  CHECK(begun);
+  begun = false;
+  options.window = Nanos{999};
+  const auto refused = StudyBuckets(traffic, options);
+  CHECK(refused.status().code() == StatusCode::kInvalidArgument);
+  CHECK(refused.status().message() ==
+        "a window of 999 ns cuts 10000000000 ns of traffic into more than 10000000 windows");
+  CHECK_FALSE(begun);
 }
 
 }  // namespace leeway

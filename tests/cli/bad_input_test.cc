@@ -47,11 +47,28 @@ TEST_CASE("a folder or a place that cannot be written exits 4", "[cli][input]") 
   const Scratch scratch;
   const std::string traffic = scratch.Write("t.csv", TrafficCsv(100, 64));
   CheckRefused({"plan", "check", scratch.Path("")}, 4, {scratch.Path("")});
+  CheckRefused(Serve(scratch, scratch.Path("")), 4, {scratch.Path("")});
+  CheckRefused({"buckets", scratch.Path("")}, 4, {scratch.Path("")});
   CheckRefused({"buckets", traffic, "--map", kMap, "-o", scratch.Path("no/where.txt")}, 4,
                {"no/where.txt"});
   CheckRefused({"buckets", traffic, "--map", kMap, "-o", scratch.Path("")}, 4, {});
   CheckRefused(Serve(scratch, traffic, {"--telemetry", scratch.Path("no/where.pb")}), 4,
                {"no/where.pb"});
+}
+
+TEST_CASE("a plan whose memory the device lacks is refused with both named", "[cli][input]") {
+  const Scratch scratch;
+  Words words = Serve(scratch, scratch.Write("t.csv", TrafficCsv(10, 64)));
+  std::string device = DeviceText();
+  const std::string capacity = "capacity_bytes: 8589934592";
+  device.replace(device.find(capacity), capacity.size(), "capacity_bytes: 1000");
+  words[3] = scratch.Write("small.textproto", device);
+  CheckRefused(words, 3, {"plan.textproto on ", "small.textproto: ", "bytes of DRAM"});
+}
+
+TEST_CASE("a traffic without a request is refused as that", "[cli][input]") {
+  const Scratch scratch;
+  CheckRefused(Serve(scratch, scratch.Write("t.csv", "t,seq\n")), 3, {"holds no request"});
 }
 
 struct BadRow {
@@ -122,7 +139,9 @@ TEST_CASE("a device without cores of the plan's class exits 3 and the class is n
   const Scratch scratch;
   Words words = Serve(scratch, scratch.Write("t.csv", TrafficCsv(10, 64)));
   words[3] = scratch.Write("other.textproto", DeviceText("tensor"));
-  CheckRefused(words, 3, {"matrix"});
+  CheckRefused(words, 3,
+               {"plan.textproto on ", "other.textproto: entries[0].variants[0].fusion_groups[0]",
+                "\"matrix\""});
 }
 
 TEST_CASE("a dim above the domain is refused under --strict, and clamped without", "[cli][input]") {

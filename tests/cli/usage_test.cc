@@ -1,3 +1,4 @@
+#include "support/inputs.h"
 #include "support/program.h"
 #include "tests/catch.h"
 
@@ -77,6 +78,11 @@ TEST_CASE("a wrong command line exits 2, says what is wrong on standard error an
       {{"loop", "m", "--traffic", "t", "-o", ""},
        "option --output needs a value that is not empty"},
       {{"loop", "m", "--traffic", "t", "--bind", "seq"}, "of the form DIM=COLUMN"},
+      {{"compile"}, "compile needs a PLAN"},
+      {{"compile", "p", "--buckets", "8,"},
+       "option --buckets: '8,' is not a list of whole numbers"},
+      {{"compile", "p", "--buckets", "8,x"}, "option --buckets: '8,x'"},
+      {{"compile", "p", "--max-batch", "0"}, "option --max-batch: '0'"},
       {{"plan", "check"}, "plan check needs a PLAN"},
       {{"plan", "show"}, "plan show needs a PLAN"},
   }));
@@ -85,6 +91,32 @@ TEST_CASE("a wrong command line exits 2, says what is wrong on standard error an
   CHECK(said.exit_code == 2);
   CHECK(said.out.empty());
   CHECK_THAT(said.err, Catch::StartsWith("leeway: ") && Contains(wrong.said));
+}
+
+TEST_CASE("after -- every word is an argument", "[cli][usage]") {
+  const Scratch scratch;
+  const std::string plan = scratch.Write("p.textproto", kPlan);
+  const std::string expected = RunLeeway({"plan", "show", plan}).out;
+  REQUIRE_FALSE(expected.empty());
+  CHECK(RunLeeway({"plan", "show", "--", plan}).out == expected);
+  CHECK(RunLeeway({"plan", "show", plan, "--"}).out == expected);
+  CHECK(RunLeeway({"plan", "show", "--color", "never", "--", plan}).out == expected);
+
+  const Said odd = RunLeeway({"plan", "show", "--", "--json"});
+  CHECK(odd.exit_code == 4);
+  CHECK_THAT(odd.err, Contains("--json"));
+  const Said more = RunLeeway({"plan", "show", "--", plan, "-q"});
+  CHECK(more.exit_code == 2);
+  CHECK_THAT(more.err, Contains("one argument too many: '-q'"));
+  const Said twice = RunLeeway({"plan", "show", plan, "--", "--"});
+  CHECK(twice.exit_code == 2);
+  CHECK_THAT(twice.err, Contains("one argument too many: '--'"));
+  const Said before = RunLeeway({"plan", "show", "--nope", "--", plan});
+  CHECK(before.exit_code == 2);
+  CHECK_THAT(before.err, Contains("no option '--nope'"));
+  const Said none = RunLeeway({"plan", "show", "--"});
+  CHECK(none.exit_code == 2);
+  CHECK_THAT(none.err, Contains("plan show needs a PLAN"));
 }
 
 TEST_CASE("help is data, exits 0 and names every option that the command takes", "[cli][usage]") {
@@ -147,7 +179,8 @@ TEST_CASE("the list of commands fits 80 columns and names only commands that exi
   const Said said = RunLeeway(words);
   CHECK(said.exit_code == 0);
   CHECK(said.err.empty());
-  for (const char* command : {"loop", "buckets", "simulate", "plan check", "plan show", "help"}) {
+  for (const char* command :
+       {"loop", "buckets", "simulate", "compile", "plan check", "plan show", "help"}) {
     CHECK_THAT(said.out, Contains(command));
   }
   for (const char* missing : {"retune", "drift", "scenario"}) {

@@ -1,5 +1,6 @@
 #include "device/plan_fit.h"
 
+#include <algorithm>
 #include <string>
 
 #include "tests/catch.h"
@@ -53,6 +54,82 @@ TEST_CASE("ANY without cores goes where the work can run", "[device][unit]") {
   CHECK(matmul->allowed == std::vector<CoreIndex>{0, 1});
   CHECK(relu->allowed == std::vector<CoreIndex>{0, 1, 2, 3, 4});
   CHECK(relu->planned.empty());
+}
+
+TEST_CASE("ANY without cores goes to the class that has every unit its work needs",
+          "[device][unit]") {
+  struct Case {
+    std::vector<std::string> ops;
+    std::vector<CoreIndex> cores;  // of Mixed(): two with both units, three with lanes, one array
+  };
+  const auto c = GENERATE(values<Case>({
+      {{"matmul"}, {0, 1, 5}},
+      {{"relu"}, {0, 1, 2, 3, 4}},
+      {{"sum"}, {0, 1, 2, 3, 4}},
+      {{"move"}, {0, 1, 2, 3, 4, 5}},
+      {{"matmul", "relu"}, {0, 1}},
+      {{"matmul", "move"}, {0, 1}},  // what is moved inside a group passes through the lanes
+      {{"relu", "sum"}, {0, 1, 2, 3, 4}},
+  }));
+  Spec device = Mixed();
+  device.classes.push_back(device.classes[0]);
+  device.classes[2].name = "array";
+  device.classes[2].count = 1;
+  device.classes[2].first_core = 5;
+  device.classes[2].vector_lanes = 0;
+  PlanMaker plan = Small();
+  plan.Tensor("r", TensorKind::kOutput, "rows");
+  plan.Tensor("m", TensorKind::kOutput, "rows * batch * 256");
+  plan.Op("sum", {"h"}, {"r"}, plan::Reduce{plan.Size("rows * 256"), plan.Size("rows"), 1});
+  plan.Op("move", {"h"}, {"m"}, plan::Move{plan.Size("rows * batch * 256"), std::nullopt});
+  const plan::Group& group = plan.Group("g", c.ops);
+  CAPTURE(c.ops);
+  const auto resolved = ResolveGroup(plan.entry(), group, device);
+  REQUIRE(resolved.ok());
+  CHECK(resolved->allowed == c.cores);
+  // Where it may go it can be costed, and where it may not it cannot.
+  for (CoreIndex core = 0; core < device.core_count(); ++core) {
+    const bool allowed = std::count(c.cores.begin(), c.cores.end(), core) > 0;
+    const auto cost = GroupCost(plan.body(), plan.entry(), group, std::vector<std::int64_t>{64, 1},
+                                1, device.classes[device.ClassOf(core)], device);
+    CAPTURE(core);
+    CHECK(cost.ok() == allowed);
+  }
+}
+
+TEST_CASE("a plan whose work no core can do is refused with the group's name and path",
+          "[device][unit]") {
+  struct Case {
+    std::string op, message;
+  };
+  const auto c = GENERATE(values<Case>({
+      {"matmul", "group \"lonely\": device \"mixed\" has no core with a matrix unit"},
+      {"relu", "group \"lonely\": device \"mixed\" has no core with a vector unit"},
+  }));
+  CAPTURE(c.op);
+  Spec device = Mixed();
+  const bool matrix = c.op == "matmul";
+  for (CoreClass& core : device.classes) {
+    if (matrix) core.arrays = core.array_rows = core.array_cols = 0;
+    if (!matrix) core.vector_lanes = 0;
+  }
+  PlanMaker plan = Small();
+  plan.Group("lonely", {c.op});
+  const std::vector<Finding> findings = CheckFit(plan.body(), device, 1);
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].severity == Severity::kError);
+  CHECK(findings[0].path == "entries[0].variants[0].fusion_groups[0].placement");
+  CHECK(findings[0].message == c.message);
+}
+
+TEST_CASE("a placement on a class without the unit is refused with the group's and class's names",
+          "[device][unit]") {
+  PlanMaker plan = Small();
+  plan.Group("astray", {"matmul"}).placement = {PlacementMode::kAny, {Ref("vector")}};
+  const std::vector<Finding> findings = CheckFit(plan.body(), Mixed(), 1);
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].path == "entries[0].variants[0].fusion_groups[0]");
+  CHECK(findings[0].message.find("group \"astray\": core class \"vector\" has no array") == 0);
 }
 
 TEST_CASE("PREFERRED may go to every core of the classes named, PINNED to the cores named",

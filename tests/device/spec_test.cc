@@ -71,8 +71,7 @@ TEST_CASE("cores are numbered by class and within it", "[device][unit]") {
   CHECK(spec->ClassOf(4) == 1);
   CHECK(spec->FindClass("vector") == 1);
   CHECK_FALSE(spec->FindClass("scalar").has_value());
-  CHECK(spec->classes[1].core_clock_hz ==
-        std::vector<std::int64_t>(3, 1'000'000'000));
+  CHECK(spec->classes[1].core_clock_hz == std::vector<std::int64_t>(3, 1'000'000'000));
 }
 
 TEST_CASE("rates are in units of 2^-20 B/ns, rounded down", "[device][unit]") {
@@ -114,6 +113,11 @@ TEST_CASE("every slip in a description is named with its path and bound", "[devi
        [](auto& d) { d.mutable_core_classes(0)->set_clock_hz(-5); }},
       {"core_classes[0].core_clock_hz: 1 clocks for 2 cores",
        [](auto& d) { d.mutable_core_classes(0)->add_core_clock_hz(1); }},
+      {"core_classes[0].core_clock_hz[1]: a core with a clock of its own is not modelled",
+       [](auto& d) {
+         d.mutable_core_classes(0)->add_core_clock_hz(1'000'000'000);
+         d.mutable_core_classes(0)->add_core_clock_hz(999'999'999);
+       }},
       {"core_classes[0]: core class \"matrix\" has no array and no vector unit",
        [](auto& d) {
          d.mutable_core_classes(0)->clear_array();

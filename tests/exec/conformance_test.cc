@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tests/catch.h"
+#include "tests/device/support/plan_maker.h"
 #include "tests/exec/harness.h"
 #include "tests/support/task_graphs.h"
 
@@ -171,7 +172,8 @@ TEST_CASE("a run that is cancelled or fails with a step launched ahead ends once
   Harness harness(testing::PlanOf({{"v", 64, 8, chain}}), testing::DeviceOf(shape));
   const sched::StreamId stream = harness.Open(Priority(1));
   if (outcome == Outcome::kFailed) {
-    harness.watch.on_launch = [&, first = true](sched::CoreId core, const sched::StepRef& step) mutable {
+    harness.watch.on_launch = [&, first = true](sched::CoreId core,
+                                                const sched::StepRef& step) mutable {
       if (std::exchange(first, false)) {
         harness.scheduler.Complete(core, step, sched::StepOutcome::kFailed);
         harness.world.Wake(harness.domains()[sched::DomainId(0)].allowed);
@@ -227,6 +229,83 @@ TEST_CASE("steps of a small slot that prefer one core do not wait while another 
   };
   harness.Serve({{0, 1, 40, Nanos{0}}, {0, 0, 1, Nanos{0}}, {0, 0, 1, Nanos{0}}});
   CHECK(slots == std::vector<std::uint64_t>{0, 0, 1});
+}
+
+TEST_CASE("a batch whose cost fails when it is formed ends every member once, as failed",
+          "[exec][batching]") {
+  // One request moves 2^40 bytes, which a step may; a batch of five more than one may.
+  const auto formation =
+      GENERATE(sched::BatchPolicy::Formation::kFirstCome, sched::BatchPolicy::Formation::kByBucket);
+  CAPTURE(formation == sched::BatchPolicy::Formation::kFirstCome);
+  auto body = std::make_shared<plan::Body>(
+      *testing::PlanOf({{"v", 64, 8, {Task{1, {}, plan::PlacementMode::kAny, {}, 1, 1}}}}));
+  const auto bytes = plan::Expr::Parse(
+      "batch * 1099511627776", [](std::string_view name) -> std::optional<std::size_t> {
+        return name == "batch" ? std::optional<std::size_t>(1) : std::nullopt;
+      });
+  REQUIRE(bytes.ok());
+  body->entries[0].operators[0].work = plan::Move{*bytes, std::nullopt};
+  sched::SchedulerOptions options;
+  options.batching.formation = formation;
+  options.batching.max_batch_size = 5;
+  options.batching.max_queue_delay = Nanos{1000};
+  testing::DeviceShape shape;
+  shape.cores = 1;
+  Harness harness(body, testing::DeviceOf(shape), options);
+  const sched::StreamId stream = harness.Open(Priority(1));
+  std::map<sched::RequestId, std::vector<Outcome>> ends;
+  harness.watch.on_request_ended = [&](const sched::Request& request, Outcome outcome,
+                                       const sched::Run*) { ends[request.id].push_back(outcome); };
+  // Five fill a batch at once; the sixth runs alone.
+  std::vector<HarnessArrival> arrivals(5);
+  arrivals.push_back({10'000, 0, 1, Nanos{0}});
+  harness.Serve(arrivals);
+  REQUIRE(ends.size() == 6);
+  for (sched::RequestId id = 0; id < 5; ++id) {
+    CHECK(ends.at(id) == std::vector<Outcome>{Outcome::kFailed});
+  }
+  CHECK(ends.at(5) == std::vector<Outcome>{Outcome::kOk});
+  const sched::StreamCounters& counters = harness.scheduler.counters(stream);
+  CHECK(counters.submitted == 6);
+  CHECK(counters.failed == 5);
+  CHECK(counters.ok == 1);
+  CHECK(counters.in_flight == 0);
+  CHECK(harness.scheduler.counters().runs == 1);
+  CHECK(harness.scheduler.idle());
+  CHECK(harness.scheduler.status().code() == StatusCode::kOutOfRange);
+}
+
+TEST_CASE("steps that need a matrix unit run on the class that has one alone",
+          "[exec][placement]") {
+  testing::DeviceShape shape;
+  shape.cores = 2;
+  shape.more_classes = {{"matrix", 1}};
+  auto device = std::make_shared<device::Spec>(*testing::DeviceOf(shape));
+  device->classes[1].arrays = 1;
+  device->classes[1].array_rows = device->classes[1].array_cols = 16;
+  device::testing::PlanMaker maker;
+  maker.Dim("rows", 1, 64).Dim("batch", 1, 8);
+  maker.Tensor("x", plan::TensorKind::kInput, "rows * 32");
+  maker.Tensor("w", plan::TensorKind::kWeight, "32 * 32");
+  maker.Tensor("h", plan::TensorKind::kActivation, "rows * 32");
+  maker.Tensor("y", plan::TensorKind::kOutput, "rows * 32");
+  maker.Gemm("matmul", {"x", "w"}, "h", "rows", "32", "32");
+  maker.Vector("relu", {"h"}, "y", "rows * 32", 1);
+  maker.Group("matmul", {"matmul"});
+  maker.Group("relu", {"relu"}).predecessors = {0};
+  sched::SchedulerOptions options;
+  options.batching.max_batch_size = 1;
+  options.max_concurrent_runs = 8;
+  Harness harness(std::make_shared<const plan::Body>(maker.body()), device, options);
+  harness.Open(Priority(1));
+  std::map<std::uint32_t, std::map<std::uint32_t, std::size_t>> steps;  // by node, by core
+  harness.watch.on_launch = [&](sched::CoreId core, const sched::StepRef& step) {
+    ++steps[step.node.value()][core.value()];
+  };
+  // All at once: whoever may help does.
+  harness.Serve(std::vector<HarnessArrival>(20));
+  CHECK(steps.at(0) == std::map<std::uint32_t, std::size_t>{{2, 20}});
+  CHECK(steps.at(1).size() > 1);
 }
 
 }  // namespace leeway

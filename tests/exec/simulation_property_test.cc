@@ -9,73 +9,20 @@
 #include "exec/simulation.h"
 #include "tests/catch.h"
 #include "tests/exec/harness.h"
+#include "tests/exec/random_system.h"
 #include "tests/support/task_graphs.h"
 
 namespace leeway {
 namespace {
 
+using testing::Classes;
 using testing::GraphShape;
 using testing::Harness;
 using testing::HarnessArrival;
+using testing::OpenStreams;
+using testing::RandomSystem;
+using testing::System;
 using testing::TaskGraph;
-using testing::TaskVariant;
-
-struct System {
-  std::shared_ptr<const plan::Body> plan;
-  std::shared_ptr<const device::Spec> device;
-  sched::SchedulerOptions options;
-  std::vector<HarnessArrival> arrivals;
-  std::uint32_t streams = 3;
-};
-
-// Two variants over one graph, so that batches form by bucket; some seqs are covered by none.
-System RandomSystem(std::uint64_t seed, GraphShape::Bytes bytes, std::uint32_t depth = 1) {
-  base::Prng prng(seed);
-  System system;
-  testing::DeviceShape shape;
-  shape.cores = 1 + static_cast<std::uint32_t>(prng.Below(5));
-  shape.launch_depth = depth;
-  shape.run_launch_ns = static_cast<std::int64_t>(prng.Below(20));
-  shape.step_launch_ns = static_cast<std::int64_t>(prng.Below(10));
-  system.device = testing::DeviceOf(shape);
-  GraphShape graph;
-  graph.tasks = 1 + static_cast<std::uint32_t>(prng.Below(12));
-  graph.cores = shape.cores;
-  graph.bytes = bytes;
-  TaskGraph small = testing::RandomGraph(prng, graph);
-  TaskGraph large = small;
-  for (testing::Task& task : large) task.time_ns *= 2;
-  system.plan = testing::PlanOf({{"s", 16, 4, small}, {"t", 48, 8, large}});
-  system.options.batching.max_batch_size = 1 + static_cast<std::uint32_t>(prng.Below(6));
-  system.options.batching.max_queue_delay = Nanos{static_cast<std::int64_t>(prng.Below(3)) * 500};
-  if (prng.Below(2) == 0) system.options.batching.preferred_batch_size = {2, 4};
-  if (prng.Below(4) == 0) {
-    system.options.batching.formation = sched::BatchPolicy::Formation::kFirstCome;
-  }
-  system.options.ageing_interval = Nanos{1000 + static_cast<std::int64_t>(prng.Below(100000))};
-  system.options.max_concurrent_runs = static_cast<std::uint32_t>(prng.Below(6));
-  std::int64_t at = 0;
-  const std::size_t requests = 1 + prng.Below(60);
-  for (std::size_t i = 0; i < requests; ++i) {
-    at += static_cast<std::int64_t>(prng.Below(1500));
-    HarnessArrival arrival;
-    arrival.at_ns = at;
-    arrival.stream = static_cast<std::uint32_t>(prng.Below(system.streams));
-    arrival.seq = 1 + static_cast<std::int64_t>(prng.Below(52));
-    if (prng.Below(5) == 0)
-      arrival.timeout = Nanos{1 + static_cast<std::int64_t>(prng.Below(4000))};
-    system.arrivals.push_back(arrival);
-  }
-  return system;
-}
-
-void OpenStreams(Harness& harness, const System& system, std::uint64_t seed) {
-  for (std::uint32_t s = 0; s < system.streams; ++s) {
-    const bool bounded = (seed + s) % 3 == 0;
-    harness.Open(Priority(static_cast<int>(s) + 1), bounded ? 4 : 0, Nanos{0},
-                 s == 1 ? sched::TimeoutAction::kDelay : sched::TimeoutAction::kReject);
-  }
-}
 
 using Step = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
 Step Name(const sched::StepRef& s) {
@@ -125,8 +72,9 @@ TEST_CASE("the parts of every OK request add up to its latency, and none is nega
           "[exec][property]") {
   const auto seed = GENERATE(range(0u, 300u));
   const auto depth = GENERATE(1u, 2u, 3u);
-  CAPTURE(seed, depth);
-  const System system = RandomSystem(seed, GraphShape::Bytes::kSome, depth);
+  const auto classes = GENERATE(Classes::kOne, Classes::kSeveral);
+  CAPTURE(seed, depth, classes == Classes::kSeveral);
+  const System system = RandomSystem(seed, GraphShape::Bytes::kSome, depth, classes);
   Harness harness(system.plan, system.device, system.options);
   OpenStreams(harness, system, seed);
   std::size_t wrong = 0, negative = 0;
@@ -148,8 +96,9 @@ TEST_CASE("the parts of every OK request add up to its latency, and none is nega
 TEST_CASE("no core starts a step while one of a smaller slot that may run there is ready",
           "[exec][property]") {
   const auto seed = GENERATE(range(0u, 300u));
-  CAPTURE(seed);
-  const System system = RandomSystem(seed, GraphShape::Bytes::kNone);
+  const auto classes = GENERATE(Classes::kOne, Classes::kSeveral);
+  CAPTURE(seed, classes == Classes::kSeveral);
+  const System system = RandomSystem(seed, GraphShape::Bytes::kNone, 1, classes);
   Harness harness(system.plan, system.device, system.options);
   OpenStreams(harness, system, seed);
   std::size_t dispatches = 0, violations = 0;
@@ -174,8 +123,9 @@ TEST_CASE("no core starts a step while one of a smaller slot that may run there 
 TEST_CASE("no core is idle at the end of an instant while a step that may run there is ready",
           "[exec][property]") {
   const auto seed = GENERATE(range(0u, 300u));
-  CAPTURE(seed);
-  const System system = RandomSystem(seed, GraphShape::Bytes::kSome);
+  const auto classes = GENERATE(Classes::kOne, Classes::kSeveral);
+  CAPTURE(seed, classes == Classes::kSeveral);
+  const System system = RandomSystem(seed, GraphShape::Bytes::kSome, 1, classes);
   Harness harness(system.plan, system.device, system.options);
   OpenStreams(harness, system, seed);
   std::map<std::uint32_t, int> running;

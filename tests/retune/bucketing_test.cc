@@ -132,6 +132,40 @@ TEST_CASE("a lone giant is left to the fallback path when covering it would cost
   CHECK(FitBuckets(lengths, spec).edges == Edges{12, 1000});
 }
 
+TEST_CASE("a promised length stays covered at the least cost that allows, whatever was seen",
+          "[retune][oracle]") {
+  const auto seed = GENERATE(range(0u, 200u));
+  CAPTURE(seed);
+  base::Prng prng(seed);
+  LengthHistogram lengths;
+  for (int i = 0; i < 7; ++i) {
+    lengths.Add(1 + static_cast<std::int64_t>(prng.Below(40)),
+                1 + static_cast<double>(prng.Below(9)));
+  }
+  BucketSpec spec;
+  spec.max_buckets = 1 + static_cast<int>(prng.Below(3));
+  spec.covers = 1 + static_cast<std::int64_t>(prng.Below(50));
+  const FittedBuckets fitted = FitBuckets(lengths, spec);
+  REQUIRE_FALSE(fitted.edges.empty());
+  CHECK(fitted.edges.back() >= spec.covers);
+  // Every top edge from the promise on, with the best edges below it.
+  double least = -1;
+  for (std::int64_t top = spec.covers; top <= 50; ++top) {
+    for (std::int64_t a = 1; a <= top; ++a) {
+      for (std::int64_t b = a; b <= top; ++b) {
+        Edges edges{top};
+        if (spec.max_buckets >= 2) edges.insert(edges.begin(), a);
+        if (spec.max_buckets >= 3) edges.insert(edges.begin() + 1, b);
+        const double cost = Evaluate(edges, lengths, spec).cost;
+        if (least < 0 || cost < least) least = cost;
+        if (spec.max_buckets < 3) break;
+      }
+      if (spec.max_buckets < 2) break;
+    }
+  }
+  CHECK(fitted.cost == Approx(least));
+}
+
 TEST_CASE("of equal plans the one with the lowest edges is kept", "[retune][bucketing]") {
   // With one bucket for 1 and 2 at weights 1 and 1 and phi = 2: {1} costs 1 + 4, {2} costs 4.
   // At phi = 1.5 both cost 4.

@@ -1,5 +1,10 @@
 #include "sched/batcher.h"
 
+#include <algorithm>
+#include <deque>
+#include <map>
+
+#include "base/prng.h"
 #include "tests/catch.h"
 #include "tests/support/task_graphs.h"
 
@@ -183,6 +188,145 @@ TEST_CASE("a delay without end never ripens", "[sched][batcher]") {
   Batcher batcher(policy, f.streams);
   batcher.Add(f.Make(1000, 5));
   CHECK_FALSE(CloseAt(batcher, 1'000'000'000));
+}
+
+namespace {
+
+// As Fixture, with a dim more whose values do not mix: rule EQUAL.
+struct EqualFixture {
+  DomainTable domains;
+  std::shared_ptr<Model> model;
+  std::vector<StreamSpec> streams;
+  RequestId next = 0;
+
+  static constexpr std::int64_t kValues = 1'000'000;
+
+  EqualFixture() {
+    const TaskGraph one = {Task{100, {}, plan::PlacementMode::kAny, {}, 1, 0}};
+    auto body = std::make_shared<plan::Body>(*leeway::testing::PlanOf({{"v", 64, 8, one}}));
+    body->dims.push_back({"adapter", 1, kValues, plan::Bind::kSubmit, BatchRule::kEqual});
+    plan::Variant& variant = body->entries[0].variants[0];
+    variant.envelope.push_back({1, 1, kValues, plan::ShapeMode::kDynamic, 1});
+    variant.groups[0].profile[0].dims.push_back(1);
+    model = Model::Create(body, leeway::testing::DeviceOf({}), "", 2, domains).value();
+    StreamSpec spec;
+    spec.name = "s";
+    spec.model = model;
+    streams.push_back(spec);
+  }
+
+  Request Make(std::int64_t at, std::int64_t adapter) {
+    Request request;
+    request.id = next++;
+    request.stream = StreamId(0);
+    request.admitted = Instant(Nanos{at});
+    request.model = model;
+    request.dims = {8, 1, adapter};
+    request.graph = GraphId(0);
+    return request;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("requests whose EQUAL dims differ never share a batch", "[sched][batcher]") {
+  EqualFixture f;
+  Batcher batcher(BatchPolicy{}, f.streams);
+  for (const std::int64_t adapter : {7, 9, 7, 9, 9}) batcher.Add(f.Make(0, adapter));
+  const auto first = CloseAt(batcher, 0);
+  CHECK(Ids(*first) == std::vector<RequestId>{0, 2});
+  CHECK(first->dims == DimValues{8, 2, 7});
+  CHECK(Ids(CloseAt(batcher, 0).value()) == std::vector<RequestId>{1, 3, 4});
+  CHECK_FALSE(CloseAt(batcher, 0));
+}
+
+TEST_CASE("a sub-queue that has emptied is forgotten, however it emptied", "[sched][batcher]") {
+  enum class By { kBatch, kCancel, kExpiry };
+  const By by = GENERATE(By::kBatch, By::kCancel, By::kExpiry);
+  CAPTURE(static_cast<int>(by));
+  EqualFixture f;
+  BatchPolicy policy;
+  if (by != By::kBatch) policy.max_queue_delay = Nanos{1'000'000'000'000};
+  Batcher batcher(policy, f.streams);
+  std::size_t out = 0;
+  for (std::int64_t i = 0; i < 20'000; ++i) {
+    // A value that never comes again.
+    Request request = f.Make(i, 1 + i);
+    const RequestId id = request.id;
+    if (by == By::kExpiry) request.expires = Instant(Nanos{i + 1});
+    batcher.Add(std::move(request));
+    switch (by) {
+      case By::kBatch:
+        out += CloseAt(batcher, i)->members.size();
+        break;
+      case By::kCancel:
+        out += batcher.Remove(id) ? 1 : 0;
+        break;
+      case By::kExpiry:
+        out += batcher.Advance(Instant(Nanos{i + 1})).size();
+        break;
+    }
+  }
+  CHECK(out == 20'000);
+  CHECK(batcher.waiting() == 0);
+  CHECK(batcher.next_timer() == Instant::Max());
+  CHECK(batcher.sub_queues() == 1);
+}
+
+TEST_CASE("there are never more sub-queues than values that waited at once, and none mixes two",
+          "[sched][batcher][property]") {
+  const auto seed = GENERATE(range(0u, 20u));
+  CAPTURE(seed);
+  base::Prng prng(seed);
+  EqualFixture f;
+  BatchPolicy policy;
+  policy.max_batch_size = 1 + static_cast<std::uint32_t>(prng.Below(4));
+  policy.max_queue_delay = Nanos{static_cast<std::int64_t>(prng.Below(50))};
+  Batcher batcher(policy, f.streams);
+  std::map<std::int64_t, std::deque<RequestId>> waiting;  // by value, in order of arrival
+  std::size_t most = 0, mixed = 0, out_of_order = 0, lost = 0;
+  std::int64_t at = 0;
+  const auto take = [&](const Request& request) {
+    const auto of = waiting.find(request.dims[2]);
+    if (of == waiting.end()) return ++lost, void();
+    const auto found = std::find(of->second.begin(), of->second.end(), request.id);
+    if (found == of->second.end()) return ++lost, void();
+    of->second.erase(found);
+    if (of->second.empty()) waiting.erase(of);
+  };
+  for (int i = 0; i < 5000; ++i) {
+    at += static_cast<std::int64_t>(prng.Below(3));
+    // Values drift, so that most of them come for a while and never again.
+    Request request = f.Make(at, 1 + i / 4 + static_cast<std::int64_t>(prng.Below(8)));
+    if (prng.Below(4) == 0) {
+      request.expires = Instant(Nanos{at + static_cast<std::int64_t>(prng.Below(40))});
+    }
+    waiting[request.dims[2]].push_back(request.id);
+    most = std::max(most, waiting.size());
+    batcher.Add(std::move(request));
+    for (const Request& expired : batcher.Advance(Instant(Nanos{at}))) take(expired);
+    if (prng.Below(8) == 0) {
+      if (const auto removed = batcher.Remove(f.next - 1 - prng.Below(10))) take(*removed);
+    }
+    while (prng.Below(3) > 0) {
+      const std::optional<Batch> batch = batcher.Close();
+      if (!batch) break;
+      for (std::size_t m = 0; m < batch->members.size(); ++m) {
+        const Request& member = batch->members[m];
+        if (member.dims[2] != batch->dims[2]) ++mixed;
+        if (m > 0 && member.id < batch->members[m - 1].id) ++out_of_order;
+        take(member);
+      }
+    }
+  }
+  CHECK(mixed == 0);
+  CHECK(out_of_order == 0);
+  CHECK(lost == 0);
+  std::size_t left = 0;
+  for (const auto& [value, ids] : waiting) left += ids.size();
+  CHECK(batcher.waiting() == left);
+  CHECK(batcher.sub_queues() <= most);
+  CHECK(most < 500);  // of more than a thousand values
 }
 
 }  // namespace leeway::sched

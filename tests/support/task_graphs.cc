@@ -22,11 +22,12 @@ plan::Group GroupOf(const Task& task, std::size_t index) {
   group.ops = {static_cast<plan::Index>(index)};
   group.shards = Expr::Constant(task.shards);
   group.placement.mode = task.mode;
+  const std::string core_class = task.core_class.empty() ? "core" : task.core_class;
   for (std::uint32_t core : task.cores) {
-    plan::CoreRef ref;
-    ref.core_class = "core";
-    ref.index = core;
-    group.placement.cores.push_back(ref);
+    group.placement.cores.push_back({.device = {}, .core_class = core_class, .index = core});
+  }
+  if (task.cores.empty() && !task.core_class.empty()) {
+    group.placement.cores.push_back({.device = {}, .core_class = core_class, .index = {}});
   }
   group.predecessors.assign(task.after.begin(), task.after.end());
   if (task.bytes == 0) {
@@ -91,22 +92,46 @@ std::shared_ptr<const plan::Body> LoopPlanOf(const TaskGraph& tasks, std::int64_
 std::shared_ptr<const device::Spec> DeviceOf(const DeviceShape& shape) {
   auto spec = std::make_shared<device::Spec>();
   spec->name = "cores";
-  device::CoreClass cores;
-  cores.name = "core";
-  cores.count = shape.cores;
-  cores.clock_hz = 1'000'000'000;
-  cores.core_clock_hz.assign(shape.cores, cores.clock_hz);
-  cores.vector_lanes = 1;
-  cores.sram_bytes = 1 << 20;
-  cores.dma_bytes_per_second = shape.dram_bytes_per_second;
-  cores.launch_depth = shape.launch_depth;
-  spec->classes.push_back(cores);
+  const std::int64_t port =
+      shape.dma_bytes_per_second > 0 ? shape.dma_bytes_per_second : shape.dram_bytes_per_second;
+  std::vector<ClassShape> classes = {{"core", shape.cores, port}};
+  classes.insert(classes.end(), shape.more_classes.begin(), shape.more_classes.end());
+  for (const ClassShape& from : classes) {
+    device::CoreClass cores;
+    cores.name = from.name;
+    cores.count = from.cores;
+    cores.clock_hz = 1'000'000'000;
+    cores.core_clock_hz.assign(from.cores, cores.clock_hz);
+    cores.vector_lanes = 1;
+    cores.sram_bytes = 1 << 20;
+    cores.dma_bytes_per_second = from.dma_bytes_per_second;
+    cores.launch_depth = shape.launch_depth;
+    cores.first_core = static_cast<device::CoreIndex>(spec->core_count());
+    spec->classes.push_back(cores);
+  }
   spec->dram_capacity_bytes = std::int64_t{1} << 40;
   spec->dram_bytes_per_second = shape.dram_bytes_per_second;
   spec->run_launch = Nanos{shape.run_launch_ns};
   spec->step_launch = Nanos{shape.step_launch_ns};
   return spec;
 }
+
+namespace {
+
+// A class, and planned cores of it or, for ANY, none.
+void PlaceSomewhere(base::Prng& prng, const GraphShape& shape, Task& task) {
+  std::uint32_t cores = shape.cores;
+  if (!shape.classes.empty()) {
+    const ClassShape& core_class = shape.classes[prng.Below(shape.classes.size())];
+    task.core_class = core_class.name;
+    cores = core_class.cores;
+  }
+  if (task.mode != plan::PlacementMode::kAny) {
+    task.cores.push_back(static_cast<std::uint32_t>(prng.Below(cores)));
+  }
+}
+
+}  // namespace
 
 TaskGraph RandomGraph(base::Prng& prng, const GraphShape& shape) {
   TaskGraph graph;
@@ -121,8 +146,9 @@ TaskGraph RandomGraph(base::Prng& prng, const GraphShape& shape) {
       const std::uint64_t mode = prng.Below(4);
       if (mode == 1) task.mode = plan::PlacementMode::kPinned;
       if (mode == 2) task.mode = plan::PlacementMode::kPreferred;
-      if (task.mode != plan::PlacementMode::kAny) {
-        task.cores.push_back(static_cast<std::uint32_t>(prng.Below(shape.cores)));
+      if (task.mode != plan::PlacementMode::kAny ||
+          (!shape.classes.empty() && prng.Below(2) == 0)) {
+        PlaceSomewhere(prng, shape, task);
       }
       if (mode == 3) task.shards = 1 + static_cast<std::int64_t>(prng.Below(3));
     }

@@ -93,6 +93,21 @@ TEST_CASE("text keeps what is not ASCII", "[text]") {
   CHECK(BinaryToText(Schema::kPlan, bytes).value() == source);
 }
 
+TEST_CASE("a byte order mark before a text form is skipped, and moves no column", "[text]") {
+  const std::string mark = "\xEF\xBB\xBF";
+  const std::string text = "header { model: \"m\" }", json = "{\"header\": {\"model\": \"m\"}}";
+  const std::string bytes = TextToBinary(Schema::kPlan, text, "p").value();
+  CHECK(TextToBinary(Schema::kPlan, mark + text, "p").value() == bytes);
+  CHECK(JsonToBinary(Schema::kPlan, mark + json, "p").value() == bytes);
+  CHECK(TextToBinary(Schema::kPlan, mark + "nope: 1", "p").status() ==
+        TextToBinary(Schema::kPlan, "nope: 1", "p").status());
+  CHECK(JsonToBinary(Schema::kPlan, mark + "{\"a\" 1}", "p").status() ==
+        JsonToBinary(Schema::kPlan, "{\"a\" 1}", "p").status());
+  // One mark, at the front.
+  CHECK_FALSE(TextToBinary(Schema::kPlan, mark + mark + text, "p").ok());
+  CHECK_FALSE(JsonToBinary(Schema::kPlan, json + mark, "p").ok());
+}
+
 TEST_CASE("bytes that are no message are data loss", "[text]") {
   const Result<std::string> text = BinaryToText(Schema::kDevice, "\x0a\x7f", "d.pb");
   CHECK(text.status().code() == StatusCode::kDataLoss);

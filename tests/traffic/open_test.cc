@@ -1,5 +1,7 @@
 #include <unistd.h>
 
+#include <cstdint>
+#include <limits>
 #include <string>
 
 #include "tests/catch.h"
@@ -28,10 +30,26 @@ TEST_CASE("a file hides the shipped traffic of the same name", "[traffic][open]"
 
 TEST_CASE("folders, pipes and files without permission are no traffic", "[traffic][open]") {
   const TempFolder folder;
-  CHECK(ErrorOf(folder, folder.path(".")) ==
-        "INVALID_ARGUMENT: .: not a regular file; traffic is read more than once");
+  CHECK(ErrorOf(folder, folder.path(".")) == "UNAVAILABLE: .: Is a directory");
   CHECK(Traffic::Open("/dev/null").status().code() == StatusCode::kInvalidArgument);
   CHECK(Traffic::Open(std::string("a\0b", 3)).status().code() == StatusCode::kNotFound);
+}
+
+TEST_CASE("at most a hundred million requests are drawn, from whatever draws", "[traffic][bound]") {
+  const TempFolder folder;
+  const std::string source =
+      GENERATE(true, false)
+          ? std::string("chat_1h")
+          : folder.Write("h.csv", "window_start_s,seq,count\n0,10,1\n3600,20,1\n");
+  CAPTURE(source);
+  // Nothing is drawn by opening.
+  CHECK(Traffic::Open(source, {.requests = 100'000'000}).ok());
+  const std::uint64_t more =
+      GENERATE(std::uint64_t{100'000'001}, std::numeric_limits<std::uint64_t>::max());
+  const Status refused = Traffic::Open(source, {.requests = more}).status();
+  CHECK(refused.code() == StatusCode::kInvalidArgument);
+  CHECK(refused.message() ==
+        source + ": " + std::to_string(more) + " requests; at most 100000000 can be drawn");
 }
 
 TEST_CASE("a format is told by the name, then by the first line", "[traffic][open]") {

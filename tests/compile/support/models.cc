@@ -39,7 +39,7 @@ class RandomGraph {
 
   void AddOperator() {
     const Value from = Pick();
-    switch (prng_.Below(8)) {
+    switch (prng_.Below(9)) {
       case 0:
       case 1:
         return AddProduct(from);
@@ -54,6 +54,8 @@ class RandomGraph {
       case 6:
         return Add(entry_.Op(Name("move"), Move{from.rows * from.columns * 2}, {from.tensor}),
                    from.rows, from.columns);
+      case 7:
+        return AddUpdate(from);
       default:
         return AddAttention(from);
     }
@@ -95,6 +97,16 @@ class RandomGraph {
         from.rows, from.columns);
   }
 
+  // Updates the graph's state in place, so that its uses have an order.
+  void AddUpdate(const Value& from) {
+    if (!state_) state_ = entry_.State(Name("state"), DType::kBf16, {batch_, 64});
+    const OpRef op = entry_.Op(Name("update"), Vector{from.rows * from.columns, 1}, {from.tensor});
+    if (prng_.Below(2) == 0) op.Updates(*state_);
+    if (last_) op.After({*last_});
+    last_ = op;
+    Add(op, from.rows, from.columns);
+  }
+
   void AddAttention(const Value& from) {
     if (from.rows.text() != (batch_ * seq_).text()) return AddElementwise(from);
     const OpRef scores =
@@ -111,6 +123,8 @@ class RandomGraph {
   std::string prefix_;
   Size seq_, batch_;
   std::vector<Value> values_;
+  std::optional<TensorRef> state_;
+  std::optional<OpRef> last_;  // of the updates
   std::uint32_t next_ = 0;
 };
 
@@ -180,7 +194,15 @@ Costed CostOf(const plan::Body& plan, const device::Spec& device, const std::str
   const auto table = sched::MakeCostTable(plan, device, domains, *graph, dims);
   INFO(table.status().ToString());
   REQUIRE(table.ok());
-  return {table->core_time, table->steps};
+  Costed costed{table->core_time, table->steps};
+  for (std::uint32_t n = 0; n < graph->nodes().size(); ++n) {
+    if (graph->nodes()[n].call != nullptr) continue;
+    const std::int64_t times = table->rounds[graph->nodes()[n].frame] * table->shards[n];
+    costed.dram_bytes +=
+        static_cast<double>(times) *
+        static_cast<double>(table->cost(sched::NodeId(n), table->first_class[n]).dram_bytes);
+  }
+  return costed;
 }
 
 }  // namespace leeway::compile::testing

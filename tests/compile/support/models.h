@@ -38,6 +38,7 @@ Model RandomModel(std::uint64_t seed, const ModelShape& shape);
 struct Costed {
   Nanos core_time{0};
   std::uint64_t steps = 0;
+  double dram_bytes = 0;
 };
 Costed CostOf(const plan::Body& plan, const device::Spec& device, const std::string& entry,
               const std::string& variant, std::span<const std::int64_t> dims);

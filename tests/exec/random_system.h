@@ -1,0 +1,35 @@
+// Random small systems: a plan of two variants, a device, options of the policy and arrivals.
+
+#ifndef LEEWAY_TESTS_EXEC_RANDOM_SYSTEM_H_
+#define LEEWAY_TESTS_EXEC_RANDOM_SYSTEM_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sched/scheduler.h"
+#include "tests/exec/harness.h"
+#include "tests/support/task_graphs.h"
+
+namespace leeway::testing {
+
+struct System {
+  std::shared_ptr<const plan::Body> plan;
+  std::shared_ptr<const device::Spec> device;
+  sched::SchedulerOptions options;
+  std::vector<HarnessArrival> arrivals;
+  std::uint32_t streams = 3;
+};
+
+enum class Classes { kOne, kSeveral };
+
+// Two variants over one graph, so that batches form by bucket; some seqs are covered by none.
+System RandomSystem(std::uint64_t seed, GraphShape::Bytes bytes, std::uint32_t depth = 1,
+                    Classes classes = Classes::kOne);
+
+// Opens the system's streams of priority 1, 2 and 3: some have bounded queues, one delays.
+void OpenStreams(Harness& harness, const System& system, std::uint64_t seed);
+
+}  // namespace leeway::testing
+
+#endif  // LEEWAY_TESTS_EXEC_RANDOM_SYSTEM_H_

@@ -1,0 +1,113 @@
+#include "retune/loop_sample.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "tests/catch.h"
+
+namespace leeway::retune {
+namespace {
+
+std::vector<ServedWindow> Windows(const std::vector<std::size_t>& sizes) {
+  std::vector<ServedWindow> windows;
+  std::int64_t length = 1;
+  for (std::size_t w = 0; w < sizes.size(); ++w) {
+    ServedWindow window;
+    window.from = Instant(1s * static_cast<std::int64_t>(w));
+    // Lengths tell requests apart.
+    for (std::size_t i = 0; i < sizes[w]; ++i) window.requests.push_back({Instant(), 0, length++});
+    windows.push_back(std::move(window));
+  }
+  return windows;
+}
+
+PlanOfWindow Plans(const std::vector<int>& which) {
+  std::vector<std::shared_ptr<const plan::Body>> made(
+      static_cast<std::size_t>(1 + *std::max_element(which.begin(), which.end())));
+  for (auto& plan : made) plan = std::make_shared<plan::Body>();
+  PlanOfWindow plans;
+  for (int i : which) plans.push_back(made[static_cast<std::size_t>(i)]);
+  return plans;
+}
+
+}  // namespace
+
+TEST_CASE("the sample holds each scored window's share, nothing twice, and nothing of the first",
+          "[retune][sample]") {
+  const Sample sample(Windows({500, 1000, 3000, 1000}), 500, 9);
+  CHECK(sample.size() == 500);
+  CHECK(sample.of_window(0) == 0);
+  CHECK(sample.of_window(1) == 100);
+  CHECK(sample.of_window(2) == 300);
+  CHECK(sample.of_window(3) == 100);
+  std::set<std::int64_t> lengths;
+  const Sample::Timed timed = sample.At(10, Plans({0, 0, 0, 0}));
+  for (const LoopRequest& request : timed.requests) {
+    CHECK(request.length > 500);
+    CHECK(lengths.insert(request.length).second);
+  }
+}
+
+TEST_CASE("a sample of all there is holds all", "[retune][sample]") {
+  const Sample sample(Windows({5, 7, 9}), 20'000, 1);
+  CHECK(sample.size() == 16);
+}
+
+TEST_CASE("a rate stretches one and the same pattern; plans follow their windows",
+          "[retune][sample]") {
+  const Sample sample(Windows({10, 400, 400, 400}), 1200, 4);
+  const PlanOfWindow plans = Plans({0, 0, 1, 0});
+  const Sample::Timed slow = sample.At(10, plans);
+  const Sample::Timed fast = sample.At(20, plans);
+  REQUIRE(slow.plans.size() == 3);
+  CHECK(slow.plans[0].from == Instant());
+  CHECK(slow.plans[1].from == slow.requests[400].at);
+  CHECK(slow.plans[2].plan == plans[0]);
+  for (std::size_t i = 0; i < 1200; ++i) {
+    CHECK(std::abs(slow.requests[i].at.count() - 2 * fast.requests[i].at.count()) <= 2);
+  }
+  // 1,199 exponential gaps of mean 0.1 s: six standard errors are 17 %.
+  CHECK(static_cast<double>(slow.requests.back().at.count()) * 1e-9 == Approx(119.9).epsilon(0.18));
+}
+
+TEST_CASE("capacity is the bisected rate below which a server keeps the SLO", "[retune][sample]") {
+  const Sample sample(Windows({1, 4000}), 4000, 4);
+  // Gets through 16 a second, and is late with everything above a rate of 5.
+  std::size_t replays = 0;
+  const Replay replay = [&](const ReplayRequest& request) -> Result<ReplayOutcome> {
+    ++replays;
+    ReplayOutcome outcome;
+    const auto span = static_cast<double>(request.requests.back().at.count()) * 1e-9;
+    const double rate = span > 0 ? static_cast<double>(request.requests.size()) / span : 1e9;
+    outcome.latencies.assign(request.requests.size(), rate > 5.0 ? Nanos{101} : Nanos{99});
+    outcome.summary.counts.ok = request.requests.size();
+    outcome.summary.makespan = Nanos{4000 * 1'000'000'000LL / 16};
+    return outcome;
+  };
+  const auto capacity =
+      CapacityOf(sample, Plans({0, 0}), Nanos{100}, replay, ReplayRequest()).value();
+  REQUIRE(capacity);
+  CHECK(replays == kCapacityReplays);
+  // The sample's own mean rate is off by its gaps; seven halvings of 16 are 1/8 apart.
+  CHECK(*capacity == Approx(5).margin(16.0 / 128 + 0.5));
+}
+
+TEST_CASE("one request in a hundred may be late, two may not", "[retune][sample]") {
+  const Sample sample(Windows({1, 200}), 200, 4);
+  auto capacity_with = [&](std::size_t late) {
+    const Replay replay = [&](const ReplayRequest& request) -> Result<ReplayOutcome> {
+      ReplayOutcome outcome;
+      outcome.latencies.assign(request.requests.size(), Nanos{1});
+      std::fill_n(outcome.latencies.begin(), late, Nanos::max());
+      outcome.summary.counts.ok = request.requests.size() - late;
+      outcome.summary.makespan = 1s;
+      return outcome;
+    };
+    return CapacityOf(sample, Plans({0, 0}), Nanos{100}, replay, ReplayRequest()).value();
+  };
+  CHECK(capacity_with(2));
+  CHECK_FALSE(capacity_with(3));
+}
+
+}  // namespace leeway::retune
