@@ -224,6 +224,11 @@ std::string Adaptation(const LoopSummary& summary) {
     if (gain.captured_by_switching) {
       text += ", " + FormatPercent(*gain.captured_by_switching, 1) + " by switching alone";
     }
+    if (gain.captured_by_reference) {
+      text += ", " + FormatPercent(*gain.captured_by_reference, 1) +
+              " by the reference policy with " +
+              Counted(static_cast<double>(gain.reference_compiles), "compile", "compiles");
+    }
     text += "; ";
   }
   return Line("Adaptation", text + Retunes(summary) + ", worst window " +

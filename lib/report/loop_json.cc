@@ -190,6 +190,9 @@ Json GainJson(const LoopSummary& summary, bool sampled) {
   SetNumber(json, "captured_cf", share(gain.captured_cf), NotCaptured(verdict));
   SetNumber(json, "captured_by_switching", share(gain.captured_by_switching),
             present ? "the first day's plans make no library" : NotCaptured(verdict));
+  SetNumber(json, "captured_by_reference", share(gain.captured_by_reference),
+            present ? "the reference policy was not run" : NotCaptured(verdict));
+  json["reference_compiles"] = gain.reference_compiles;
   return json;
 }
 
@@ -310,6 +313,11 @@ void SetSetting(Json& document, const LoopSummary& summary) {
   document["scored_windows"] = ScoredWindows(summary);
   document["variants"] = summary.variants;
   SetNumber(document, "phi", summary.phi);
+  if (summary.fallback_stretch > 0) {
+    SetNumber(document, "fallback_stretch", summary.fallback_stretch);
+  } else {
+    SetAbsent(document, "fallback_stretch", "not measured");
+  }
   document["compile_time_ns"] = summary.compile_time.count();
   document["rate"] = summary.rate;
   SetNumber(document, "load", summary.load);

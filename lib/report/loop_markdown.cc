@@ -192,8 +192,8 @@ std::string ArmsSection(const LoopSummary& summary) {
 
 std::string AdaptationSection(const LoopSummary& summary) {
   std::string text = "## What adapting gained\n\n";
-  const auto share = [&](const char* name, const std::optional<double>& value) {
-    if (value) text += "- " + std::string(name) + ": " + Percent(*value) + "\n";
+  const auto share = [&](const std::string& name, const std::optional<double>& value) {
+    if (value) text += "- " + name + ": " + Percent(*value) + "\n";
   };
   if (summary.headroom.verdict == Verdict::kPresent) {
     share("captured of the clairvoyant's gain in work", summary.gain.captured);
@@ -201,6 +201,9 @@ std::string AdaptationSection(const LoopSummary& summary) {
           summary.gain.captured_cf);
     share("captured by switching alone, in a library of the first day's plans",
           summary.gain.captured_by_switching);
+    share("captured by the reference policy, with " +
+              Counted(summary.gain.reference_compiles, "compile", "compiles"),
+          summary.gain.captured_by_reference);
   } else {
     text +=
         "- No share of a clairvoyant's gain is told: there is none to speak of, or too little "

@@ -300,6 +300,8 @@ std::string SettingSection(const LoopSummary& summary) {
                       ", neighbours merged where they hold too few requests"},
       {"variants a plan", Number(summary.variants) + ", the fallback not counted"},
       {"fallback φ", Shortest(summary.phi)},
+      {"fallback, as measured on the serving device",
+       summary.fallback_stretch > 0 ? Number(summary.fallback_stretch) + " times a fused run" : ""},
       {"time to compile", Span(summary.compile_time) + " of trace time"},
       {"offered load",
        Shortest(summary.load) + " of the frozen plan's throughput, " + Escaped(summary.rate)},

@@ -70,6 +70,9 @@ TEST_CASE("the figures are the summary's, to the last bit", "[report][json]") {
   CHECK(json["scored_windows"] == 10);
   CHECK(json["sweep"][0]["load"] == 0.3);
   CHECK(json["guardrails"].size() == 2);
+  CHECK(json["gain"]["captured_by_reference"] == 0.45);
+  CHECK(json["gain"]["reference_compiles"] == 3);
+  CHECK(json["fallback_stretch"] == 3.5);
 }
 
 TEST_CASE("the parts of an arm's tail add up to its mean latency", "[report][json]") {

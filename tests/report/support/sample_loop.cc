@@ -115,6 +115,7 @@ LoopSummary SampleLoop(int windows) {
   summary.rate = "flat";
   summary.load = 0.7;
   summary.phi = 2;
+  summary.fallback_stretch = 3.5;
   summary.time_compression = 12.5;
   summary.clamped_rate = 0.001;
   summary.variants = 4;
@@ -133,6 +134,8 @@ LoopSummary SampleLoop(int windows) {
   summary.gain.captured = 0.5;
   summary.gain.captured_cf = 0.62;
   summary.gain.captured_by_switching = 0.31;
+  summary.gain.captured_by_reference = 0.45;
+  summary.gain.reference_compiles = 3;
   summary.worst_window = 0.04;
   summary.harmed_share = 0.1;
   AddWindows(summary, windows);
@@ -153,6 +156,7 @@ LoopSummary LoopWithoutHeadroom() {
   summary.gain.captured.reset();
   summary.gain.captured_cf.reset();
   summary.gain.captured_by_switching.reset();
+  summary.gain.captured_by_reference.reset();
   summary.actions.clear();
   summary.compiles = 0;
   summary.switches = 0;
