@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -13,9 +12,8 @@
 #include "base/prng.h"
 #include "base/status_macros.h"
 #include "compile/work_curve.h"
-#include "oneapi/tbb/parallel_for.h"
-#include "oneapi/tbb/task_arena.h"
 #include "retune/loop_arms.h"
+#include "retune/loop_jobs.h"
 #include "retune/loop_load.h"
 #include "retune/loop_sample.h"
 #include "retune/loop_summary.h"
@@ -26,54 +24,6 @@ namespace {
 constexpr double kOverload = 0.95;
 // The SLO, where none is given, in p99s of requests that are alone.
 constexpr std::int64_t kSloFactor = 3;
-
-// Progress of the stages, told from any thread.
-class Progress {
- public:
-  explicit Progress(const LoopOptions& options) : options_(options) {}
-
-  void Enter(LoopProgress::Stage stage, std::uint64_t expected) {
-    const std::lock_guard lock(mutex_);
-    progress_.stage = stage;
-    progress_.requests = 0;
-    expected_ = std::max<std::uint64_t>(1, expected);
-  }
-  // False once the caller wants no more.
-  bool Add(std::uint64_t requests, std::uint64_t steps) {
-    const std::lock_guard lock(mutex_);
-    progress_.requests += requests;
-    progress_.steps += steps;
-    progress_.done =
-        std::min(1.0, static_cast<double>(progress_.requests) / static_cast<double>(expected_));
-    if (going_ && options_.progress) going_ = options_.progress(progress_);
-    return going_;
-  }
-
- private:
-  const LoopOptions& options_;
-  std::mutex mutex_;
-  LoopProgress progress_;
-  std::uint64_t expected_ = 1;
-  bool going_ = true;
-};
-
-// Calls work(i) for each i, on up to `jobs` threads, and returns the first error by index.
-template <typename Work>
-Status ForEach(std::size_t count, int jobs, Work work) {
-  std::vector<Status> statuses(count);
-  if (jobs <= 1 || count <= 1) {
-    for (std::size_t i = 0; i < count; ++i) LEEWAY_RETURN_IF_ERROR(work(i));
-    return Status();
-  }
-  oneapi::tbb::task_arena arena(jobs);
-  arena.execute([&] {
-    oneapi::tbb::parallel_for(
-        std::size_t{0}, count, [&](std::size_t i) { statuses[i] = work(i); },
-        oneapi::tbb::simple_partitioner());
-  });
-  for (Status& status : statuses) LEEWAY_RETURN_IF_ERROR(status);
-  return Status();
-}
 
 // Nearest rank; latencies of requests that did not end OK are the longest.
 Nanos PercentileOf(std::vector<Nanos> latencies, double q) {
@@ -135,7 +85,7 @@ class Experiment {
   const LoopOptions& options_;
   compile::Compiler& compiler_;
   const Replay& replay_;
-  Progress progress_;
+  StageProgress progress_;
   std::shared_ptr<LoopRecord> record_;
   LoopSummary& summary_;
 
