@@ -1,5 +1,6 @@
 // leeway loop: compile, serve three ways, retune, report.
 
+#include <algorithm>
 #include <cmath>
 
 #include "cli/command.h"
@@ -66,7 +67,7 @@ Result<LoopResult> LoopCommand::Loop(const Invocation& invocation, const Plan& m
   LoopProgressLines lines(invocation);
   options_.progress = [&](const LoopProgress& progress) {
     lines.Update(progress);
-    steps_ = progress.steps;
+    steps_ = std::max(steps_, progress.steps);  // threads may overtake each other
     return !Interrupted();
   };
   Result<LoopResult> result = RunLoop(model, device, traffic, options_);
