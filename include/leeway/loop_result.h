@@ -33,7 +33,7 @@ struct LoopFigure {
 };
 
 // Share of core time that ran as the plan mapped it and as long as it predicted, and by which check
-// the rest failed first. Time is without contention. The six shares sum to 1.
+// the rest failed first. Time is without contention. The five shares sum to 1.
 struct MappingAccuracy {
   double accuracy = 0;  // within 15 % of the prediction
   double lost_envelope = 0, lost_variant = 0, lost_placement = 0, lost_cost = 0;
