@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/dim_binding.h"
+#include "api/replay.h"
 #include "base/status_macros.h"
 #include "compile/compiler.h"
 #include "device/reality.h"
@@ -22,11 +23,11 @@ class Simulator {
  public:
   Simulator(const Device& device, const Traffic& traffic, std::shared_ptr<const plan::Body> model,
             plan::Index dim, const LoopOptions& options)
-      : device_(device.spec()), model_(std::move(model)), dim_(dim), options_(options) {
-    for (const traffic::StreamInfo& stream : traffic.body()->streams()) {
-      streams_.push_back({stream.name, Priority(stream.priority_level)});
-    }
-    if (streams_.empty()) streams_.push_back({"default", Priority(1)});
+      : device_(device.spec()),
+        model_(std::move(model)),
+        dim_(dim),
+        options_(options),
+        streams_(api::StreamsOf(*traffic.body())) {
     if (options.reality.kind == LoopReality::Kind::kNoise) {
       reality_ = std::make_shared<const device::Reality>(device::RealityNoise{
           options.reality.seed, options.reality.per_operator, options.reality.per_size});

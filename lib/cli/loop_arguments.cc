@@ -145,16 +145,7 @@ void LoopArguments::DeclareExperiment(CLI::App& app) {
 }
 
 void LoopArguments::DeclareBinding(CLI::App& app) {
-  app.add_option_function<std::vector<std::string>>(
-         "--bind",
-         [this](const std::vector<std::string>& bindings) {
-           for (const std::string& text : bindings) options_.bind.push_back(ParseBinding(text));
-         },
-         "Tie a dimension of the model to one of the traffic: seq=max_seq_len_in_batch. May be "
-         "given more than once.")
-      ->type_name("DIM=COLUMN")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  AddBindings(app, &options_.bind);
   AddFlag(app, "--strict", &strict_,
           "Refuse a request above a dimension's domain; otherwise it is clamped and counted.");
 }

@@ -220,4 +220,17 @@ std::pair<std::string, std::string> ParseBinding(const std::string& text) {
   return {text.substr(equals + 1), text.substr(0, equals)};
 }
 
+void AddBindings(CLI::App& app, std::vector<std::pair<std::string, std::string>>* target) {
+  app.add_option_function<std::vector<std::string>>(
+         "--bind",
+         [target](const std::vector<std::string>& bindings) {
+           for (const std::string& text : bindings) target->push_back(ParseBinding(text));
+         },
+         "Tie a dimension of the plan to one of the traffic: seq=max_seq_len_in_batch. May be "
+         "given more than once.")
+      ->type_name("DIM=COLUMN")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 }  // namespace leeway::cli

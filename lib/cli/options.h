@@ -88,6 +88,8 @@ struct TrafficArguments {
 // "seq=length" as {"length", "seq"}: the plan's dim comes first on the command line, the traffic's
 // first in the library.
 std::pair<std::string, std::string> ParseBinding(const std::string& text);
+// --bind, which may be given more than once and keeps all.
+void AddBindings(CLI::App& app, std::vector<std::pair<std::string, std::string>>* target);
 
 }  // namespace leeway::cli
 

@@ -75,16 +75,7 @@ void SimulateCommand::Declare(CLI::App& app) {
   arguments_.traffic.Declare(app);
   AddDuration(app, "--window", Zero::kRefused, &arguments_.window,
               "Serve only the first TIME of the traffic, such as 10m.");
-  app.add_option_function<std::vector<std::string>>(
-         "--bind",
-         [this](const std::vector<std::string>& bindings) {
-           for (const std::string& text : bindings) options_.bind.push_back(ParseBinding(text));
-         },
-         "Tie a dimension of the plan to one of the traffic: seq=max_seq_len_in_batch. May be "
-         "given more than once.")
-      ->type_name("DIM=COLUMN")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  AddBindings(app, &options_.bind);
   AddFlag(app, "--strict", &strict_,
           "Refuse a request above a dimension's domain; otherwise it is clamped and counted.");
 }

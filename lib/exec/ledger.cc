@@ -122,8 +122,8 @@ void Ledger::Ok(const RequestRecord& request) {
   summary.core_time += request.core_time;
   last_end_ = std::max(last_end_, request.ended);
   if (on_ok_) on_ok_(request);
-  if (!attributed()) return;
   Count(request);
+  if (!attributed()) return;
   record_->all.Record(request.latency, request.parts);
   record_->by_stream[s].Record(request.latency, request.parts);
   all_waits_.Record(request.queue_wait.count());
@@ -276,8 +276,8 @@ Result<std::shared_ptr<SimRecord>> Ledger::Finish(const SimConfig& config,
   FinishCores(*config.device, world);
   FinishTotals(*config.device, world);
   LEEWAY_RETURN_IF_ERROR(status_);
-  if (!attributed()) return record_;
   record_->executed = census_.Steps();
+  if (!attributed()) return record_;
   LEEWAY_RETURN_IF_ERROR(TakeSnapshot(config, scheduler, world, attribution_missing));
   return record_;
 }

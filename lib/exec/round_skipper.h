@@ -27,10 +27,11 @@ class RoundSkipper {
 
   // Something came in: a request, a cancel, a plan.
   void Disturb() { before_.reset(); }
-  // After the policy has acted on an instant; `next` is when something next comes in, or time ends.
-  void AfterInstant(Instant next) {
-    if (scheduler_.last_round().number != seen_) OnRound(next);
-  }
+  // Whether a repetition has begun since OnRound() was last called.
+  bool due() const { return scheduler_.last_round().number != seen_; }
+  // After the policy has acted on an instant in which a repetition began; `next` is when something
+  // next comes in, or time ends.
+  void OnRound(Instant next);
 
  private:
   // How a repetition began.
@@ -42,7 +43,6 @@ class RoundSkipper {
     std::optional<Attributor::Mark> attribution;
   };
 
-  void OnRound(Instant next);
   Mark Take() const;
 
   sched::Scheduler& scheduler_;

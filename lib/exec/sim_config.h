@@ -53,7 +53,8 @@ struct SimConfig {
   std::vector<SimStream> streams;
   ServingOptions serving;
   // kLatencies is for many replays: counts and latencies alone, at about twice the speed. Records
-  // told of have no parts, queue wait or core time, and there is neither work nor telemetry.
+  // told of have no parts, queue wait or core time, a census does not tell displaced steps, and
+  // there is neither work nor telemetry.
   enum class Detail { kAttributed, kLatencies } detail = Detail::kAttributed;
   // kSkip adds up the repetitions of a loop that nothing can disturb (round_skipper.h), kPlay plays
   // each: the same results, more slowly.

@@ -297,9 +297,9 @@ Status Simulation::Run(const NextArrival& next) {
     world_.PumpWoken();
     LEEWAY_RETURN_IF_ERROR(scheduler_.status());
     if (attributor_) LEEWAY_RETURN_IF_ERROR(attributor_->status());
-    if (config_.loops == SimConfig::Loops::kPlay) continue;
-    skipper_.AfterInstant(
-        std::min({arrival ? arrival->at : kEndOfTime, next_swap(), next_cancel()}));
+    if (config_.loops == SimConfig::Loops::kSkip && skipper_.due()) {
+      skipper_.OnRound(std::min({arrival ? arrival->at : kEndOfTime, next_swap(), next_cancel()}));
+    }
   }
   if (scheduler_.idle()) return Status();
   return Status(StatusCode::kInternal, "the simulation stalled with requests in flight");

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
@@ -28,9 +27,8 @@ constexpr std::int64_t kSloFactor = 3;
 // Nearest rank; latencies of requests that did not end OK are the longest.
 Nanos PercentileOf(std::vector<Nanos> latencies, double q) {
   if (latencies.empty()) return Nanos{0};
-  const auto rank = static_cast<std::size_t>(std::ceil(q * static_cast<double>(latencies.size())));
-  const auto at =
-      latencies.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(1, rank)) - 1;
+  const std::uint64_t rank = base::NearestRank(q, latencies.size());
+  const auto at = latencies.begin() + static_cast<std::ptrdiff_t>(rank) - 1;
   std::nth_element(latencies.begin(), at, latencies.end());
   return *at;
 }
@@ -51,6 +49,7 @@ class Experiment {
  private:
   using Body = std::shared_ptr<const plan::Body>;
   static constexpr std::size_t kArms = 3;
+  static constexpr std::size_t kClairvoyant = 2;
 
   Status CheckOptions() const;
   bool Polled() { return progress_.Add(0, 0); }
@@ -309,7 +308,9 @@ Status Experiment::SetSlo() {
 }
 
 Status Experiment::ServeArm(std::size_t arm) {
-  ReplayRequest request = Base(ReplayRequest::Detail::kAttributed);
+  // The clairvoyant is a bound: nobody asks where its latency went.
+  ReplayRequest request = Base(arm == kClairvoyant ? ReplayRequest::Detail::kLatencies
+                                                   : ReplayRequest::Detail::kAttributed);
   request.requests = traffic_.requests;
   for (std::size_t w = 1; w < traffic_.windows.size(); ++w) {
     request.census.push_back(traffic_.windows[w].from);
@@ -389,8 +390,7 @@ Status Experiment::ServeFormation(std::size_t kind, std::size_t at_once) {
   const Sample::Timed timed = at_once != 0
                                   ? sample_->AtOnce(plans_of_[1])
                                   : sample_->At(options_.load.load * saturated_rps_, plans_of_[1]);
-  ReplayRequest request =
-      Base(at_once != 0 ? ReplayRequest::Detail::kAttributed : ReplayRequest::Detail::kLatencies);
+  ReplayRequest request = Base(ReplayRequest::Detail::kLatencies);
   request.formation =
       kind == 0 ? ReplayRequest::Formation::kByBucket : ReplayRequest::Formation::kFirstCome;
   request.requests = timed.requests;

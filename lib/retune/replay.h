@@ -32,7 +32,8 @@ struct ReplayRequest {
   // In order of time, the first from the origin: what binds requests that arrive from then on.
   std::vector<TimedPlan> plans;
   enum class Formation { kByBucket, kFirstCome } formation = Formation::kByBucket;
-  // kLatencies leaves out all but latency, counts, runs and steps.
+  // kLatencies leaves out all but latency, counts, runs, steps, core use and the census, which then
+  // does not tell displaced steps.
   enum class Detail { kLatencies, kAttributed } detail = Detail::kLatencies;
   // Bounds of windows of device time by which executed steps are told apart.
   std::vector<Instant> census;

@@ -4,7 +4,6 @@
 
 #include <vector>
 
-#include "leeway/plan_builder.h"
 #include "tests/catch.h"
 #include "tests/retune/support/loop_inputs.h"
 
@@ -15,19 +14,7 @@ using Arrived = retune::testing::Call;
 using retune::testing::DrawnHours;
 using retune::testing::Hour;
 using retune::testing::Recorded;
-
-// A projection and its activation over up to 4,096 tokens.
-Plan Toy() {
-  PlanBuilder builder("toy", Producer{"test", "1"});
-  const Size seq = builder.Dim("seq", {1, 4096}, BatchRule::kMax);
-  const Size batch = builder.Dim("batch", {1, 8}, BatchRule::kCount);
-  const EntryRef main = builder.Entry("main");
-  const TensorRef x = main.Input("x", DType::kBf16, {batch, seq, 1024});
-  const TensorRef w = main.Weight("w", DType::kBf16, {1024, 1024});
-  const OpRef product = main.Op("product", Gemm{batch * seq, 1024, 1024}, {x, w});
-  main.Op("activation", Vector{batch * seq * 1024, 4}, {product});
-  return std::move(builder).Build().value();
-}
+using retune::testing::ToyModel;
 
 Device DefaultDevice() { return Device::Load("onnxim_tpuv4_c4").value(); }
 
@@ -40,7 +27,7 @@ LoopOptions Options() {
 }
 
 LoopSummary Run(const Traffic& traffic, const LoopOptions& options = Options()) {
-  return RunLoop(Toy(), DefaultDevice(), traffic, options).value().summary();
+  return RunLoop(ToyModel(), DefaultDevice(), traffic, options).value().summary();
 }
 
 std::vector<Hour> Hours(std::size_t count, const Hour& hour) {
@@ -175,8 +162,8 @@ TEST_CASE("equal inputs give equal reports, on one thread and on two", "[api][de
   LoopOptions one = Options(), two = Options();
   one.load.sweep = two.load.sweep = {0.4, 0.8};
   two.jobs = 2;
-  const LoopResult a = RunLoop(Toy(), DefaultDevice(), Shifting(), one).value();
-  const LoopResult b = RunLoop(Toy(), DefaultDevice(), Shifting(), two).value();
+  const LoopResult a = RunLoop(ToyModel(), DefaultDevice(), Shifting(), one).value();
+  const LoopResult b = RunLoop(ToyModel(), DefaultDevice(), Shifting(), two).value();
   CHECK(a.ToJson() == b.ToJson());
   CHECK(a.ToMarkdown() == b.ToMarkdown());
   CHECK(a.adapted_telemetry() == b.adapted_telemetry());
@@ -238,7 +225,7 @@ TEST_CASE("requests above the domain are clamped, counted and held against the v
   CHECK(summary.contradictions.front().find("outside the model's domain") != std::string::npos);
   LoopOptions strict = Options();
   strict.above_domain = SimulateOptions::AboveDomain::kError;
-  const auto refused = RunLoop(Toy(), DefaultDevice(), traffic, strict);
+  const auto refused = RunLoop(ToyModel(), DefaultDevice(), traffic, strict);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.status().code() == StatusCode::kOutOfRange);
 }
@@ -246,7 +233,7 @@ TEST_CASE("requests above the domain are clamped, counted and held against the v
 TEST_CASE("options out of range, too little traffic and a caller who gives up end in words",
           "[api][loop]") {
   auto message = [](const Traffic& traffic, const LoopOptions& options) {
-    const auto result = RunLoop(Toy(), DefaultDevice(), traffic, options);
+    const auto result = RunLoop(ToyModel(), DefaultDevice(), traffic, options);
     REQUIRE_FALSE(result.ok());
     return std::string(result.status().message());
   };
@@ -268,7 +255,7 @@ TEST_CASE("options out of range, too little traffic and a caller who gives up en
   options.progress = [](const LoopProgress& progress) {
     return progress.stage != LoopProgress::Stage::kServe;
   };
-  const auto cancelled = RunLoop(Toy(), DefaultDevice(), Still(), options);
+  const auto cancelled = RunLoop(ToyModel(), DefaultDevice(), Still(), options);
   REQUIRE_FALSE(cancelled.ok());
   CHECK(cancelled.status().code() == StatusCode::kCancelled);
 }

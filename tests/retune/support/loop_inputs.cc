@@ -38,18 +38,21 @@ std::shared_ptr<const traffic::Body> Recorded(const std::vector<Call>& calls) {
   return traffic::MakeRecorded("calls", {}, {{"calls", 1}}, std::move(arrivals));
 }
 
-compile::Compiler ToyCompiler() {
+Plan ToyModel() {
   PlanBuilder builder("toy", Producer{"test", "1"});
   const Size seq = builder.Dim("seq", {1, 4096}, BatchRule::kMax);
   const Size batch = builder.Dim("batch", {1, 8}, BatchRule::kCount);
   const EntryRef main = builder.Entry("main");
-  const TensorRef x = main.Input("x", DType::kBf16, {batch, seq, 512});
-  const TensorRef w = main.Weight("w", DType::kBf16, {512, 512});
-  const OpRef product = main.Op("product", Gemm{batch * seq, 512, 512}, {x, w});
-  main.Op("activation", Vector{batch * seq * 512, 4}, {product});
-  const Plan plan = std::move(builder).Build().value();
+  const TensorRef x = main.Input("x", DType::kBf16, {batch, seq, 1024});
+  const TensorRef w = main.Weight("w", DType::kBf16, {1024, 1024});
+  const OpRef product = main.Op("product", Gemm{batch * seq, 1024, 1024}, {x, w});
+  main.Op("activation", Vector{batch * seq * 1024, 4}, {product});
+  return std::move(builder).Build().value();
+}
+
+compile::Compiler ToyCompiler() {
   const Device device = Device::Load("onnxim_tpuv4_c4").value();
-  return compile::Compiler::Create(plan.body(), device.spec(), {}).value();
+  return compile::Compiler::Create(ToyModel().body(), device.spec(), {}).value();
 }
 
 LoopSource::Options SourceOptions() {

@@ -9,6 +9,7 @@
 
 #include "compile/compiler.h"
 #include "compile/work_curve.h"
+#include "leeway/plan.h"
 #include "retune/loop_traffic.h"
 #include "traffic/body.h"
 
@@ -31,7 +32,9 @@ struct Call {
 };
 std::shared_ptr<const traffic::Body> Recorded(const std::vector<Call>& calls);
 
-// A product and its activation over seq in [1, 4096] and batches up to 8, on the default device.
+// A product and its activation over seq in [1, 4096] and batches up to 8.
+Plan ToyModel();
+// For the default device.
 compile::Compiler ToyCompiler();
 
 LoopSource::Options SourceOptions();
