@@ -41,6 +41,8 @@ struct MappingAccuracy {
   double accuracy_by_steps = 0, accuracy_10 = 0, accuracy_25 = 0;
   // Σ|c − ĉ|/Σc, and Σ(c − ĉ)/Σĉ.
   double cost_error = 0, bias = 0;
+  // Of `accuracy`: its 95 % interval by moving-block bootstrap over windows.
+  std::optional<std::pair<double, double>> interval;
   // Least and most accuracy over the noise seeds.
   std::optional<std::pair<double, double>> over_seeds;
 };
@@ -61,8 +63,10 @@ struct LoopArm {
   Nanos p50{0}, p95{0}, p99{0}, mean{0};
   std::uint64_t submitted = 0, ok = 0;
   double goodput_rps = 0;  // OK within the SLO, per second of device time
-  // Highest rate with p99 within the SLO and 99 % OK on the fixed sample; absent if none is.
-  std::optional<double> capacity_rps;
+  // Highest rate with p99 within the SLO and 99 % OK on the fixed sample; absent if none is. The
+  // interval draws the sample's windows again and is wide enough for what lies between two probed
+  // rates; from 0: with some windows drawn more often, none that was probed would do.
+  std::optional<LoopFigure> capacity_rps;
   double slo_attainment = 0;
   std::optional<MappingAccuracy> accuracy;
   // Share of requests, and of core time, that no variant covered.
@@ -76,10 +80,10 @@ struct LoopArm {
 
 struct LoopGain {
   LoopFigure work, p50, p95, p99;
-  std::optional<double> capacity;
+  std::optional<LoopFigure> capacity;
   // Share of the clairvoyant's gain in work; absent where there is no headroom. `captured_cf`
   // compares with the cross-fitted clairvoyant, of which nothing is claimed.
-  std::optional<double> captured, captured_cf;
+  std::optional<LoopFigure> captured, captured_cf;
   // Captured by a library of the first day's plans that is only switched in.
   std::optional<double> captured_by_switching;
   // Captured by the reference policy, which compiles whenever the last window's optimum, blended

@@ -12,6 +12,7 @@
 #include "exec/work_meter.h"
 #include "plan/body.h"
 #include "retune/block_bootstrap.h"
+#include "retune/percent.h"
 #include "retune/plan_buckets.h"
 #include "sched/model.h"
 
@@ -256,10 +257,7 @@ std::vector<GuardrailResult> Guard(const Guardrails& limits, const Comparison& c
 }
 
 std::string SignedPercent(double share) {
-  return absl::StrCat(
-      share > 0 ? "+" : "",
-      static_cast<double>(static_cast<std::int64_t>(share * 1000 + (share < 0 ? -0.5 : 0.5))) / 10,
-      " %");
+  return absl::StrCat(share > 0 ? "+" : "", retune::Percent(share));
 }
 
 void Decide(const Comparison& comparison, Metric primary, Evaluation& evaluation) {

@@ -14,6 +14,7 @@
 #include "plan/body.h"
 #include "retune/drift.h"
 #include "retune/edge_moves.h"
+#include "retune/percent.h"
 #include "retune/plan_buckets.h"
 #include "retune/pricing.h"
 #include "retune/regret.h"
@@ -101,11 +102,6 @@ Result<Observation> Observe(const plan::Body& plan, const Recording& recording) 
   return seen;
 }
 
-std::string Percent(double share) {
-  return absl::StrCat(static_cast<double>(static_cast<std::int64_t>(share * 1000 + 0.5)) / 10,
-                      " %");
-}
-
 // One dim's part of the advice.
 struct DimAdvice {
   ObservedDim observed;
@@ -190,8 +186,8 @@ class Advisor {
                           : why_not);
     } else {
       Say(absl::StrCat("dim \"", advice.observed.dim, "\": the buckets cost ",
-                       Percent(advice.observed.regret), " more than the best; ",
-                       advice.moves.moves.size(), " changes save ", Percent(advice.gain)));
+                       retune::Percent(advice.observed.regret), " more than the best; ",
+                       advice.moves.moves.size(), " changes save ", retune::Percent(advice.gain)));
       for (std::size_t i = 0; i < advice.moves.moves.size(); ++i) {
         request_.actions.push_back(ActionOf(advice, i));
       }
@@ -209,11 +205,11 @@ class Advisor {
     const bool too_many =
         advice.observed.edges_before.size() > static_cast<std::size_t>(advice.spec.max_buckets);
     if (!(rho > options_.tau) && !too_many) {
-      return absl::StrCat(dim, "regret ", Percent(std::max(0.0, rho)), " is not above ",
-                          Percent(options_.tau));
+      return absl::StrCat(dim, "regret ", retune::Percent(std::max(0.0, rho)), " is not above ",
+                          retune::Percent(options_.tau));
     }
     if (request_.actions.size() >= static_cast<std::size_t>(options_.max_actions)) {
-      return absl::StrCat(dim, "regret ", Percent(rho), ", but the actions are spent");
+      return absl::StrCat(dim, "regret ", retune::Percent(rho), ", but the actions are spent");
     }
     if (too_many || options_.retune_cost == Nanos(0) || advice.basis == CostBasis::kTokens)
       return {};
@@ -276,7 +272,7 @@ class Advisor {
                                                  : absl::StrCat("are padded to ", *now);
     Evidence evidence;
     evidence.text =
-        absl::StrCat(Percent(within / total), " of ", seen_.requests, " requests have \"",
+        absl::StrCat(retune::Percent(within / total), " of ", seen_.requests, " requests have \"",
                      advice.observed.dim, "\" in (", low, ", ", at, "] and ", where);
     evidence.numbers = {{"requests", total},
                         {"requests_within", within},

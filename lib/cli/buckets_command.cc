@@ -37,7 +37,7 @@ class BucketsCommand : public Command {
     AddInteger(app, "--k", {1, 4096}, &buckets_, "Buckets a plan may have (default 8).");
     AddDuration(app, "--window", Zero::kRefused, &window_,
                 "Length of a window, such as 10m (default 1h).");
-    AddNumber(app, "--phi", {1, 1e6}, &study_.phi,
+    AddNumber(app, "--phi", {1, 1000}, &study_.phi,
               "Cost of a request that no bucket covers, relative to its own length (default 2).");
     AddInteger(app, "--align", {1, 1 << 30}, &study_.align,
                "Bucket edges are multiples of N (default 1).");

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "cli/loop_view.h"
 #include "cli/shell_word.h"
@@ -33,8 +34,12 @@ std::string Signed(Nanos change) {
   return change.count() == 0 ? size : (change.count() < 0 ? "−" : "+") + size;
 }
 
-std::string PerSecond(const std::optional<double>& rate) {
-  return rate ? FormatNumber(*rate) + "/s" : "none";
+std::string PerSecond(const std::optional<LoopFigure>& rate) {
+  return rate ? FormatNumber(rate->value) + "/s" : "none";
+}
+
+std::string Range(const std::pair<double, double>& range) {
+  return FormatPercent(range.first, 1) + " to " + FormatPercent(range.second, 1);
 }
 
 std::string Signed1(double fraction) {
@@ -125,7 +130,8 @@ Table ArmTable(const LoopSummary& summary) {
   if (summary.frozen.capacity_rps || summary.adapted.capacity_rps) {
     table.Add({"capacity", PerSecond(summary.frozen.capacity_rps),
                PerSecond(summary.adapted.capacity_rps), PerSecond(summary.clairvoyant.capacity_rps),
-               gain.capacity ? FormatSignedPercent(*gain.capacity) : kDash, ""});
+               gain.capacity ? FormatSignedPercent(gain.capacity->value) : kDash,
+               gain.capacity ? Interval(*gain.capacity) : ""});
   }
   table.Add(LatencyCells("work", summary, &LoopArm::work, gain.work));
   table.Add(ShareCells("padding", summary, &LoopArm::padding_waste));
@@ -204,12 +210,12 @@ std::string Accuracy(const LoopSummary& summary) {
             FormatPercent(before.*loss) + " → " + FormatPercent(after.*loss);
   }
   text += lost;
+  if (before.interval && after.interval) {
+    text += "; 95 % CI " + Range(*before.interval) + " → " + Range(*after.interval);
+  }
   if (before.over_seeds && after.over_seeds) {
-    const auto range = [](const std::pair<double, double>& seeds) {
-      return FormatPercent(seeds.first, 1) + " to " + FormatPercent(seeds.second, 1);
-    };
     text +=
-        "; over seeds of the noise " + range(*before.over_seeds) + " → " + range(*after.over_seeds);
+        "; over seeds of the noise " + Range(*before.over_seeds) + " → " + Range(*after.over_seeds);
   }
   return Line("Mapping accuracy", text);
 }
@@ -218,9 +224,15 @@ std::string Adaptation(const LoopSummary& summary) {
   const LoopGain& gain = summary.gain;
   std::string text;
   if (summary.headroom.verdict == Verdict::kPresent && gain.captured) {
-    text = "captured " + FormatPercent(*gain.captured, 1) +
+    text = "captured " + FormatPercent(gain.captured->value, 1) +
            " of what a clairvoyant could gain in work";
-    if (gain.captured_cf) text += " (" + FormatPercent(*gain.captured_cf, 1) + " cross-fitted)";
+    std::string more;
+    if (gain.captured->interval) more = "95 % CI " + Range(*gain.captured->interval);
+    if (gain.captured_cf) {
+      more +=
+          (more.empty() ? "" : "; ") + FormatPercent(gain.captured_cf->value, 1) + " cross-fitted";
+    }
+    if (!more.empty()) text += " (" + more + ")";
     if (gain.captured_by_switching) {
       text += ", " + FormatPercent(*gain.captured_by_switching, 1) + " by switching alone";
     }

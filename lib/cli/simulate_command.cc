@@ -97,7 +97,7 @@ void SimulateCommand::DeclareServing(CLI::App& app) {
           "bucket.");
   AddChoice(app, "--fallback", {"generic", "nearest", "reject"}, &fallback_,
             "What happens to a request that no variant covers (default generic: it runs unfused).");
-  AddNumber(app, "--phi", {1, 1e6}, &options_.serving.phi,
+  AddNumber(app, "--phi", {1, 1000}, &options_.serving.phi,
             "A generic run takes at least X times the fused work (default 2).");
   app.add_option_function<std::string>(
          "--slo", [this](const std::string& text) { arguments_.slo = ParseObjective(text); },

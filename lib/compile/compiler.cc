@@ -82,8 +82,11 @@ struct Compiler::State {
 
   Status CheckOperators() const;
   Status CheckEdges(std::span<const std::int64_t> edges) const;
-  // Returns the mapping of the eighth of an octave that `length` lies in.
-  Result<const Mapping*> MappingFor(std::int64_t length);
+  struct Mappings {
+    Mapping fused, unfused;
+  };
+  // Returns the mappings of the eighth of an octave that `length` lies in.
+  Result<const Mappings*> MappingsFor(std::int64_t length);
   // Returns the groups of a bucket by graph, for batches of up to `batch`, as yet without a
   // profile.
   Variants Bucket(const Mapping& mapping, std::int64_t edge, std::int64_t batch) const;
@@ -106,7 +109,7 @@ struct Compiler::State {
   // The model with the variants of one bucket, to ask whether they fit.
   plan::Body fitted;
 
-  std::map<std::int64_t, Mapping> mappings;
+  std::map<std::int64_t, Mappings> mappings;
   absl::flat_hash_map<std::int64_t, Nanos> core_times;
   absl::flat_hash_map<std::int64_t, std::int64_t> batch_limits;  // by edge
 };
@@ -139,16 +142,16 @@ Status Compiler::State::CheckEdges(std::span<const std::int64_t> edges) const {
   return Status();
 }
 
-Result<const Mapping*> Compiler::State::MappingFor(std::int64_t length) {
+Result<const Compiler::State::Mappings*> Compiler::State::MappingsFor(std::int64_t length) {
   const std::int64_t at = dims.MappingLength(length);
   if (const auto known = mappings.find(at); known != mappings.end()) return &known->second;
   const std::vector<std::int64_t> alone = dims.At(at, 1);
   // What is fused needs no more DRAM than what is not: this batch fits in either case. That not
   // even a batch of one would fit unfused says nothing yet.
-  LEEWAY_ASSIGN_OR_RETURN(const Mapping unfused, MapUnfused(graphs, pricer, alone));
+  LEEWAY_ASSIGN_OR_RETURN(Mapping unfused, MapUnfused(graphs, pricer, alone));
   const std::int64_t batch = BatchLimit(unfused, at).value_or(1);
-  LEEWAY_ASSIGN_OR_RETURN(Mapping mapping, MapFused(graphs, pricer, alone, dims.At(at, batch)));
-  return &mappings.emplace(at, std::move(mapping)).first->second;
+  LEEWAY_ASSIGN_OR_RETURN(Mapping fused, MapFused(graphs, pricer, alone, dims.At(at, batch)));
+  return &mappings.emplace(at, Mappings{std::move(fused), std::move(unfused)}).first->second;
 }
 
 Variants Compiler::State::Bucket(const Mapping& mapping, std::int64_t edge,
@@ -217,14 +220,15 @@ Status Compiler::State::AddProfiles(const Mapping& mapping, std::int64_t edge, s
 }
 
 Result<Variants> Compiler::State::Compiled(std::int64_t edge) {
-  LEEWAY_ASSIGN_OR_RETURN(const Mapping* mapping, MappingFor(edge));
+  LEEWAY_ASSIGN_OR_RETURN(const Mappings* mappings_of, MappingsFor(edge));
+  const Mapping& mapping = mappings_of->fused;
   auto limit = batch_limits.find(edge);
   if (limit == batch_limits.end()) {
-    LEEWAY_ASSIGN_OR_RETURN(const std::int64_t batch, BatchLimit(*mapping, edge));
+    LEEWAY_ASSIGN_OR_RETURN(const std::int64_t batch, BatchLimit(mapping, edge));
     limit = batch_limits.emplace(edge, batch).first;
   }
-  Variants variants = Bucket(*mapping, edge, limit->second);
-  LEEWAY_RETURN_IF_ERROR(AddProfiles(*mapping, edge, limit->second, variants));
+  Variants variants = Bucket(mapping, edge, limit->second);
+  LEEWAY_RETURN_IF_ERROR(AddProfiles(mapping, edge, limit->second, variants));
   return variants;
 }
 
@@ -259,11 +263,17 @@ Result<Nanos> Compiler::CoreTime(std::int64_t length) {
     return known->second;
   }
   LEEWAY_RETURN_IF_ERROR(state.CheckEdges({&length, 1}));
-  LEEWAY_ASSIGN_OR_RETURN(const Mapping* mapping, state.MappingFor(length));
-  LEEWAY_ASSIGN_OR_RETURN(
-      const Nanos time, CoreTimeOf(state.graphs, *mapping, state.pricer, state.dims.At(length, 1)));
+  LEEWAY_ASSIGN_OR_RETURN(const auto* mappings, state.MappingsFor(length));
+  LEEWAY_ASSIGN_OR_RETURN(const Nanos time, CoreTimeOf(state.graphs, mappings->fused, state.pricer,
+                                                       state.dims.At(length, 1)));
   state.core_times.emplace(length, time);
   return time;
+}
+
+Result<Nanos> Compiler::UnfusedTime(std::int64_t length) {
+  LEEWAY_RETURN_IF_ERROR(state_->CheckEdges({&length, 1}));
+  LEEWAY_ASSIGN_OR_RETURN(const auto* mappings, state_->MappingsFor(length));
+  return CoreTimeOf(state_->graphs, mappings->unfused, state_->pricer, state_->dims.At(length, 1));
 }
 
 Result<std::shared_ptr<const plan::Body>> Compiler::Compile(std::span<const std::int64_t> edges) {

@@ -61,6 +61,10 @@ class Compiler {
   // kInvalidArgument outside the domain, kResourceExhausted or kOutOfRange from the cost model.
   Result<Nanos> CoreTime(std::int64_t length);
 
+  // Returns the same for the operators one by one, as the fallback runs them, at exactly `length`:
+  // sharded as they are for its eighth of an octave. Not remembered. Errors as CoreTime.
+  Result<Nanos> UnfusedTime(std::int64_t length);
+
   // Returns a plan with one variant per edge, of the model's graph: dims, tensors, operators,
   // annotations and shape profile unchanged, variants of what is mapped replaced. Other entries
   // keep theirs, unless they call what is mapped. `edges` rise strictly within the domain.

@@ -127,6 +127,10 @@ std::string Interval(const std::optional<std::pair<double, double>>& interval) {
   return "[" + SignedPercent(interval->first) + ", " + SignedPercent(interval->second) + "]";
 }
 
+std::string PercentRange(const std::optional<std::pair<double, double>>& range) {
+  return range ? Percent(range->first) + " to " + Percent(range->second) : kDash;
+}
+
 std::string Gain(const LoopFigure& figure) {
   std::string text = SignedPercent(figure.value);
   if (figure.interval) text += ", 95 % CI " + Interval(figure.interval);

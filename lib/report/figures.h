@@ -32,6 +32,8 @@ std::string SignedPercent(double value);  // "+12.34 %"
 std::string Energy(double joules);        // "12.34 kJ"
 // "[+1.23 %, +4.56 %]", or a dash
 std::string Interval(const std::optional<std::pair<double, double>>& interval);
+// "12.34 % to 56.78 %", or a dash.
+std::string PercentRange(const std::optional<std::pair<double, double>>& range);
 // "+12.34 %, 95 % CI [+1.23 %, +4.56 %]", or without what is not known
 std::string Gain(const LoopFigure& figure);
 

@@ -63,6 +63,16 @@ void SetFigure(Json& object, const std::string& key, const LoopFigure& figure) {
   SetInterval(object, key + "_interval", figure.interval, kNoInterval);
 }
 
+void SetFigure(Json& object, const std::string& key, const std::optional<LoopFigure>& figure,
+               std::string_view reason) {
+  if (figure) {
+    SetFigure(object, key, *figure);
+  } else {
+    SetAbsent(object, key, reason);
+    SetAbsent(object, key + "_interval", reason);
+  }
+}
+
 Json AccuracyJson(const MappingAccuracy& accuracy) {
   Json json;
   SetNumber(json, "within_15", accuracy.accuracy);
@@ -75,6 +85,7 @@ Json AccuracyJson(const MappingAccuracy& accuracy) {
   SetNumber(json, "by_steps", accuracy.accuracy_by_steps);
   SetNumber(json, "cost_error", accuracy.cost_error);
   SetNumber(json, "bias", accuracy.bias);
+  SetInterval(json, "within_15_interval", accuracy.interval, kNoInterval);
   SetInterval(json, "over_seeds", accuracy.over_seeds, "not told over other seeds of the noise");
   return json;
 }
@@ -103,9 +114,11 @@ void SetAccuracy(Json& json, const LoopArm& arm) {
   constexpr std::string_view kReason = "not measured for this arm";
   if (arm.accuracy) {
     SetNumber(json, "mapping_accuracy", arm.accuracy->accuracy);
+    SetInterval(json, "mapping_accuracy_interval", arm.accuracy->interval, kNoInterval);
     json["accuracy"] = AccuracyJson(*arm.accuracy);
   } else {
     SetAbsent(json, "mapping_accuracy", kReason);
+    SetAbsent(json, "mapping_accuracy_interval", kReason);
     SetAbsent(json, "accuracy", kReason);
   }
 }
@@ -132,7 +145,7 @@ Json ArmJson(const LoopArm& arm, bool sampled) {
   SetLatency(json, "p99_ns", arm.p99, kNoLatency);
   SetLatency(json, "mean_ns", arm.mean, kNoLatency);
   SetNumber(json, "goodput_rps", arm.goodput_rps);
-  SetNumber(json, "capacity_rps", arm.capacity_rps,
+  SetFigure(json, "capacity_rps", arm.capacity_rps,
             sampled ? "no rate keeps p99 within the objective with 99 % ok"
                     : "measured on the fixed sample, which was left out");
   SetNumber(json, "slo_attainment", arm.slo_attainment);
@@ -175,7 +188,7 @@ Json GainJson(const LoopSummary& summary, bool sampled) {
   const LoopHeadroom::Verdict verdict = summary.headroom.verdict;
   const bool present = verdict == LoopHeadroom::Verdict::kPresent;
   // A share of what is not there to be gained means nothing.
-  const auto share = [&](const std::optional<double>& value) {
+  const auto share = [&]<typename Value>(const std::optional<Value>& value) {
     return present ? value : std::nullopt;
   };
   Json json;
@@ -183,11 +196,11 @@ Json GainJson(const LoopSummary& summary, bool sampled) {
   SetFigure(json, "p50", gain.p50);
   SetFigure(json, "p95", gain.p95);
   SetFigure(json, "p99", gain.p99);
-  SetNumber(json, "capacity", gain.capacity,
+  SetFigure(json, "capacity", gain.capacity,
             sampled ? "an arm has no capacity at the objective"
                     : "measured on the fixed sample, which was left out");
-  SetNumber(json, "captured", share(gain.captured), NotCaptured(verdict));
-  SetNumber(json, "captured_cf", share(gain.captured_cf), NotCaptured(verdict));
+  SetFigure(json, "captured", share(gain.captured), NotCaptured(verdict));
+  SetFigure(json, "captured_cf", share(gain.captured_cf), NotCaptured(verdict));
   SetNumber(json, "captured_by_switching", share(gain.captured_by_switching),
             present ? "the first day's plans make no library" : NotCaptured(verdict));
   SetNumber(json, "captured_by_reference", share(gain.captured_by_reference),

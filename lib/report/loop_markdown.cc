@@ -55,8 +55,11 @@ std::string Arrow(const std::string& before, const std::string& after) {
   return before + " → " + after;
 }
 
-std::string Rate(const std::optional<double>& rate) {
-  return rate ? Number(*rate) + " requests/s" : "none";
+std::string Rate(double rate_rps) { return Number(rate_rps) + " requests/s"; }
+
+std::string Share(const LoopFigure& share) {
+  const std::string text = Percent(share.value);
+  return share.interval ? text + " (95 % CI " + PercentRange(share.interval) + ")" : text;
 }
 
 std::string Accuracy(const LoopArm& arm) {
@@ -82,7 +85,7 @@ std::string Mapping(const LoopSummary& summary) {
       " of the requests; " + Counted(summary.compiles, "compile", "compiles") + ", " +
       Counted(summary.switches, "switch", "switches");
   if (summary.headroom.verdict == Verdict::kPresent && summary.gain.captured) {
-    text += ", which captured " + Percent(*summary.gain.captured) +
+    text += ", which captured " + Share(*summary.gain.captured) +
             " of what a clairvoyant could gain in work";
   }
   return text + ".";
@@ -105,12 +108,16 @@ std::string Behaviour(const LoopSummary& summary) {
          SignedDuration(after->mean.total() - before->mean.total()) + ".";
 }
 
+std::string CapacityCell(const LoopArm& arm) {
+  return arm.capacity_rps ? Rate(arm.capacity_rps->value) : "none";
+}
+
 std::string Impact(const LoopSummary& summary) {
   return "p99 " + Arrow(Latency(summary.frozen.p99), Latency(summary.adapted.p99)) + " (gain " +
          Gain(summary.gain.p99) + "), objective met by " +
          Arrow(Percent(summary.frozen.slo_attainment), Percent(summary.adapted.slo_attainment)) +
          " of the requests, capacity at the objective " +
-         Arrow(Rate(summary.frozen.capacity_rps), Rate(summary.adapted.capacity_rps)) + ".";
+         Arrow(CapacityCell(summary.frozen), CapacityCell(summary.adapted)) + ".";
 }
 
 std::string VerdictSection(const LoopSummary& summary) {
@@ -147,7 +154,6 @@ std::string P99Cell(const LoopArm& arm) { return Latency(arm.p99); }
 std::string MeanCell(const LoopArm& arm) { return Latency(arm.mean); }
 std::string SloCell(const LoopArm& arm) { return Percent(arm.slo_attainment); }
 std::string GoodputCell(const LoopArm& arm) { return Rate(arm.goodput_rps); }
-std::string CapacityCell(const LoopArm& arm) { return Rate(arm.capacity_rps); }
 std::string PaddingCell(const LoopArm& arm) { return Percent(arm.padding_waste); }
 std::string FallbackCell(const LoopArm& arm) { return Percent(arm.fallback_rate); }
 std::string FallbackTimeCell(const LoopArm& arm) { return Percent(arm.fallback_time); }
@@ -159,24 +165,23 @@ std::string RunsCell(const LoopArm& arm) { return Count(arm.runs); }
 std::string StepsCell(const LoopArm& arm) { return Count(arm.steps); }
 
 std::string ArmsSection(const LoopSummary& summary) {
-  const LoopFigure capacity = {summary.gain.capacity.value_or(0), std::nullopt};
-  const ArmRow rows[] = {
-      {"p99", &P99Cell, &summary.gain.p99},
-      {"p95", &P95Cell, &summary.gain.p95},
-      {"p50", &P50Cell, &summary.gain.p50},
-      {"mean", &MeanCell},
-      {"objective met", &SloCell},
-      {"capacity at the objective", &CapacityCell, summary.gain.capacity ? &capacity : nullptr},
-      {"goodput", &GoodputCell},
-      {"work", &WorkCell, &summary.gain.work},
-      {"mapping accuracy", &Accuracy},
-      {"padding waste", &PaddingCell},
-      {"fallback, of requests", &FallbackCell},
-      {"fallback, of core time", &FallbackTimeCell},
-      {"energy", &EnergyCell},
-      {"ended ok", &OkCell},
-      {"runs", &RunsCell},
-      {"steps", &StepsCell}};
+  const ArmRow rows[] = {{"p99", &P99Cell, &summary.gain.p99},
+                         {"p95", &P95Cell, &summary.gain.p95},
+                         {"p50", &P50Cell, &summary.gain.p50},
+                         {"mean", &MeanCell},
+                         {"objective met", &SloCell},
+                         {"capacity at the objective", &CapacityCell,
+                          summary.gain.capacity ? &*summary.gain.capacity : nullptr},
+                         {"goodput", &GoodputCell},
+                         {"work", &WorkCell, &summary.gain.work},
+                         {"mapping accuracy", &Accuracy},
+                         {"padding waste", &PaddingCell},
+                         {"fallback, of requests", &FallbackCell},
+                         {"fallback, of core time", &FallbackTimeCell},
+                         {"energy", &EnergyCell},
+                         {"ended ok", &OkCell},
+                         {"runs", &RunsCell},
+                         {"steps", &StepsCell}};
   MarkdownTable table({"", "frozen", "adapted", "clairvoyant", "gain", "95 % CI"});
   for (const ArmRow& row : rows) {
     table.Add({row.name, row.cell(summary.frozen), row.cell(summary.adapted),
@@ -192,18 +197,21 @@ std::string ArmsSection(const LoopSummary& summary) {
 
 std::string AdaptationSection(const LoopSummary& summary) {
   std::string text = "## What adapting gained\n\n";
-  const auto share = [&](const std::string& name, const std::optional<double>& value) {
-    if (value) text += "- " + name + ": " + Percent(*value) + "\n";
+  const auto share = [&](const std::string& name, const std::optional<LoopFigure>& value) {
+    if (value) text += "- " + name + ": " + Share(*value) + "\n";
+  };
+  const auto plain = [](const std::optional<double>& value) {
+    return value ? std::optional(LoopFigure{*value, std::nullopt}) : std::nullopt;
   };
   if (summary.headroom.verdict == Verdict::kPresent) {
     share("captured of the clairvoyant's gain in work", summary.gain.captured);
     share("captured, against a clairvoyant that does not score what it was fitted to",
           summary.gain.captured_cf);
     share("captured by switching alone, in a library of the first day's plans",
-          summary.gain.captured_by_switching);
+          plain(summary.gain.captured_by_switching));
     share("captured by the reference policy, with " +
               Counted(summary.gain.reference_compiles, "compile", "compiles"),
-          summary.gain.captured_by_reference);
+          plain(summary.gain.captured_by_reference));
   } else {
     text +=
         "- No share of a clairvoyant's gain is told: there is none to speak of, or too little "

@@ -1,6 +1,7 @@
 #include "retune/block_bootstrap.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -115,6 +116,20 @@ Interval PercentileInterval(std::vector<double> values, double level) {
   const auto tail = static_cast<std::size_t>(cut + 1e-9);
   const std::size_t low = std::min(tail, (values.size() - 1) / 2);
   return {values[low], values[values.size() - 1 - low]};
+}
+
+std::optional<Interval> BootstrapInterval(
+    std::size_t windows, std::uint64_t seed,
+    const std::function<std::optional<double>(const Multiplicities&)>& figure) {
+  if (windows < kFewestWindows) return std::nullopt;
+  std::vector<double> values;
+  for (const Multiplicities& draw : BlockResamples(windows, kResamples, seed)) {
+    if (const std::optional<double> value = figure(draw)) values.push_back(*value);
+  }
+  if (values.empty()) return std::nullopt;
+  const Interval interval = PercentileInterval(std::move(values), kLevel);
+  if (!std::isfinite(interval.low) || !std::isfinite(interval.high)) return std::nullopt;
+  return interval;
 }
 
 }  // namespace leeway::retune

@@ -13,6 +13,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -99,6 +101,16 @@ struct Interval {
 // Returns the percentile interval of bootstrap values: what is left when ⌊(1 − level)/2 · n⌋ values
 // are taken from either end. Requires 0 < level < 1 and a value, none of them NaN.
 Interval PercentileInterval(std::vector<double> values, double level);
+
+// Fewer scored windows prove nothing.
+inline constexpr std::size_t kFewestWindows = 4;
+
+// Returns the percentile interval at kLevel of `figure` over kResamples resamples of the windows,
+// those for which it has no value left out. Nothing for fewer than kFewestWindows windows, where no
+// resample has a value, or where an end of the interval is not finite.
+std::optional<Interval> BootstrapInterval(
+    std::size_t windows, std::uint64_t seed,
+    const std::function<std::optional<double>(const Multiplicities&)>& figure);
 
 }  // namespace leeway::retune
 

@@ -15,8 +15,8 @@ struct Points {
   Edges edge;
   std::vector<double> cost;    // f(edge)
   std::vector<double> prefix;  // weight up to and including the point
-  std::vector<double> tail;    // phi·Σ w·f(x) over the lengths past the point
-  double all_fallback = 0;     // the same over all lengths
+  std::vector<double> tail;  // Σ w times what the fallback costs, over the lengths past the point
+  double all_fallback = 0;   // the same over all lengths
 };
 
 std::int64_t RoundUp(std::int64_t x, std::int64_t quantum) {
@@ -25,7 +25,7 @@ std::int64_t RoundUp(std::int64_t x, std::int64_t quantum) {
 
 Points MakePoints(const LengthHistogram& lengths, const BucketSpec& spec) {
   Points p;
-  std::vector<double> useful;  // w·f(x) of each point
+  std::vector<double> fallback;  // of the lengths of each point
   double weight = 0;
   for (const LengthWeight& e : lengths) {
     const std::int64_t edge = RoundUp(e.length, spec.align);
@@ -33,19 +33,20 @@ Points MakePoints(const LengthHistogram& lengths, const BucketSpec& spec) {
       p.edge.push_back(edge);
       p.cost.push_back(spec.cost(edge));
       p.prefix.push_back(weight);
-      useful.push_back(0);
+      fallback.push_back(0);
     }
     weight += e.weight;
     p.prefix.back() = weight;
-    useful.back() += e.weight * (spec.align == 1 ? p.cost.back() : spec.cost(e.length));
+    const double useful = spec.align == 1 ? p.cost.back() : spec.cost(e.length);
+    fallback.back() += e.weight * spec.Fallback(e.length, useful);
   }
   p.tail.resize(p.edge.size());
   double beyond = 0;
   for (std::size_t i = p.edge.size(); i-- > 0;) {
-    p.tail[i] = spec.fallback_factor * beyond;
-    beyond += useful[i];
+    p.tail[i] = beyond;
+    beyond += fallback[i];
   }
-  p.all_fallback = spec.fallback_factor * beyond;
+  p.all_fallback = beyond;
   return p;
 }
 
@@ -181,18 +182,19 @@ BucketWork Evaluate(std::span<const std::int64_t> edges, const LengthHistogram& 
   std::size_t edge = 0;
   double edge_cost = edges.empty() ? 0 : spec.cost(edges[0]);
   for (const LengthWeight& e : lengths) {
-    const double useful = e.weight * spec.cost(e.length);
+    const double useful = spec.cost(e.length);
     work.requests += e.weight;
-    work.useful += useful;
+    work.useful += e.weight * useful;
     while (edge < edges.size() && edges[edge] < e.length) {
       if (++edge < edges.size()) edge_cost = spec.cost(edges[edge]);
     }
     if (edge < edges.size()) {
       work.cost += e.weight * edge_cost;
     } else {
-      work.cost += spec.fallback_factor * useful;
+      const double fallback = e.weight * spec.Fallback(e.length, useful);
+      work.cost += fallback;
       work.fallback_requests += e.weight;
-      work.fallback_cost += spec.fallback_factor * useful;
+      work.fallback_cost += fallback;
     }
   }
   return work;

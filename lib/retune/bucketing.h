@@ -15,6 +15,7 @@
 #ifndef LEEWAY_RETUNE_BUCKETING_H_
 #define LEEWAY_RETUNE_BUCKETING_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -44,10 +45,18 @@ struct BucketSpec {
   // Edges are multiples of it, at least 1.
   std::int64_t align = 1;
   CostFn cost = TokenCost;
+  // What the fallback path takes for a length by its own model: it costs no less. Empty: phi alone.
+  CostFn generic = {};
   Tail tail = Tail::kFallback;
   // The top edge is no lower than this, whatever was seen: a plan that replaces another keeps its
   // promises. 0: no such bound.
   std::int64_t covers = 0;
+
+  // What the fallback path costs for a length whose useful work f(length) is known.
+  double Fallback(std::int64_t length, double useful) const {
+    const double stretched = fallback_factor * useful;
+    return generic ? std::max(generic(length), stretched) : stretched;
+  }
 };
 
 using Edges = std::vector<std::int64_t>;

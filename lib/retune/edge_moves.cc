@@ -27,18 +27,19 @@ class EdgePrices {
     std::sort(length_.begin(), length_.end());
     length_.erase(std::unique(length_.begin(), length_.end()), length_.end());
     auto at = lengths.begin();
-    double weight = 0, useful = 0;
+    double weight = 0, fallback = 0;
+    auto take = [&](const LengthWeight& e) {
+      weight += e.weight;
+      fallback += e.weight * spec.Fallback(e.length, spec.cost(e.length));
+    };
     for (const std::int64_t length : length_) {
-      for (; at != lengths.end() && at->length <= length; ++at) {
-        weight += at->weight;
-        useful += at->weight * spec.cost(at->length);
-      }
+      for (; at != lengths.end() && at->length <= length; ++at) take(*at);
       cost_.push_back(spec.cost(length));
       weight_.push_back(weight);
-      useful_.push_back(useful);
+      fallback_.push_back(fallback);
     }
-    for (; at != lengths.end(); ++at) useful += at->weight * spec.cost(at->length);
-    all_useful_ = useful;
+    for (; at != lengths.end(); ++at) take(*at);
+    all_fallback_ = fallback;
   }
 
   std::size_t points() const { return length_.size(); }
@@ -54,7 +55,7 @@ class EdgePrices {
   }
   // Work of the lengths above `top` on the fallback path.
   double Tail(std::optional<Point> top) const {
-    return spec_.fallback_factor * (all_useful_ - (top ? useful_[*top] : 0));
+    return all_fallback_ - (top ? fallback_[*top] : 0);
   }
 
   double Total(const std::vector<Point>& edges) const {
@@ -75,8 +76,9 @@ class EdgePrices {
  private:
   const BucketSpec& spec_;
   std::vector<std::int64_t> length_;
-  std::vector<double> cost_, weight_, useful_;  // of the lengths up to the point
-  double all_useful_ = 0;
+  std::vector<double> cost_;
+  std::vector<double> weight_, fallback_;  // of the lengths up to the point
+  double all_fallback_ = 0;
 };
 
 using Point = EdgePrices::Point;

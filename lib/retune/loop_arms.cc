@@ -33,29 +33,40 @@ double CrossFitted(const TrafficWindow& window, const BucketSpec& spec) {
          Evaluate(FitBuckets(window.even, spec).edges, window.odd, spec).cost;
 }
 
-// numerator / denominator − 1 over the windows, with its interval.
-LoopFigure RatioOf(const std::vector<double>& numerator, const std::vector<double>& denominator,
-                   std::uint64_t seed) {
-  LoopFigure figure;
+std::vector<double> Difference(std::vector<double> of, const std::vector<double>& less) {
+  for (std::size_t w = 0; w < of.size(); ++w) of[w] -= less[w];
+  return of;
+}
+
+// Σ numerator / Σ denominator over the scored windows, with its interval; nothing where there is
+// nothing to compare with.
+std::optional<LoopFigure> RatioOf(const std::vector<double>& numerator,
+                                  const std::vector<double>& denominator, std::uint64_t seed) {
   const double below = Sum(denominator);
-  if (!(below > 0)) return figure;
-  figure.value = Sum(numerator) / below - 1;
-  // Of the scored windows.
-  const std::size_t windows = numerator.size() - 1;
-  if (windows < kFewestWindows) return figure;
-  std::vector<double> values;
-  for (const Multiplicities& draw : BlockResamples(windows, kResamples, seed)) {
+  if (!(below > 0)) return std::nullopt;
+  LoopFigure figure;
+  figure.value = Sum(numerator) / below;
+  auto drawn = [&](const Multiplicities& draw) -> std::optional<double> {
     double above = 0, under = 0;
-    for (std::size_t w = 0; w < windows; ++w) {
+    for (std::size_t w = 0; w < draw.size(); ++w) {
       above += draw[w] * numerator[w + 1];
       under += draw[w] * denominator[w + 1];
     }
-    if (under > 0) values.push_back(above / under - 1);
+    return under > 0 ? std::optional(above / under) : std::nullopt;
+  };
+  if (const auto interval = BootstrapInterval(numerator.size() - 1, seed, drawn)) {
+    figure.interval.emplace(interval->low, interval->high);
   }
-  if (values.empty()) return figure;
-  const Interval interval = PercentileInterval(std::move(values), kLevel);
-  figure.interval.emplace(interval.low, interval.high);
   return figure;
+}
+
+// As RatioOf, less 1.
+LoopFigure GainOf(const std::vector<double>& before, const std::vector<double>& after,
+                  std::uint64_t seed) {
+  LoopFigure gain = RatioOf(before, after, seed).value_or(LoopFigure{1, std::nullopt});
+  gain.value -= 1;
+  if (gain.interval) gain.interval = {gain.interval->first - 1, gain.interval->second - 1};
+  return gain;
 }
 
 }  // namespace
@@ -67,11 +78,12 @@ double ArmWork::waste() const {
   return spent > 0 ? 1 - Sum(useful) / spent : 0;
 }
 
-BucketSpec SpecOf(const compile::WorkCurve& curve, int variants, double phi) {
+BucketSpec SpecOf(const compile::WorkCurve& curve, int variants, double phi, CostFn generic) {
   BucketSpec spec;
   spec.max_buckets = variants;
   spec.fallback_factor = phi;
   spec.cost = [&curve](std::int64_t length) { return static_cast<double>(curve(length).count()); };
+  spec.generic = std::move(generic);
   return spec;
 }
 
@@ -118,24 +130,23 @@ Result<LoopArms> MakeArms(const std::vector<ServedWindow>& windows, const compil
 void SummariseWork(const LoopArms& arms, double tau, std::uint64_t seed, LoopSummary& summary) {
   const std::vector<double>& frozen = arms.frozen.work;
   const std::vector<double>& adapted = arms.adapted.work;
-  summary.gain.work = RatioOf(frozen, adapted, seed);
-  summary.headroom.gain = RatioOf(frozen, arms.cross_fitted, seed);
+  summary.gain.work = GainOf(frozen, adapted, seed);
+  summary.headroom.gain = GainOf(frozen, arms.cross_fitted, seed);
   using Verdict = LoopHeadroom::Verdict;
   const LoopFigure& headroom = summary.headroom.gain;
   const bool proven = headroom.interval && headroom.interval->first > 0;
   summary.headroom.verdict = frozen.size() - 1 < kFewestWindows ? Verdict::kInsufficient
                              : headroom.value >= tau && proven  ? Verdict::kPresent
                                                                 : Verdict::kNone;
-  const double saved = arms.frozen.total() - arms.adapted.total();
   if (summary.headroom.verdict == Verdict::kPresent) {
-    const double possible = arms.frozen.total() - arms.clairvoyant.total();
-    const double possible_cf = arms.frozen.total() - Sum(arms.cross_fitted);
-    if (possible > 0) {
-      summary.gain.captured = saved / possible;
-      summary.gain.captured_by_switching = (arms.frozen.total() - arms.switching) / possible;
-      summary.gain.captured_by_reference = (arms.frozen.total() - arms.reference) / possible;
+    const std::vector<double> saved = Difference(frozen, adapted);
+    const std::vector<double> possible = Difference(frozen, arms.clairvoyant.work);
+    summary.gain.captured = RatioOf(saved, possible, seed);
+    summary.gain.captured_cf = RatioOf(saved, Difference(frozen, arms.cross_fitted), seed);
+    if (const double most = Sum(possible); most > 0) {
+      summary.gain.captured_by_switching = (arms.frozen.total() - arms.switching) / most;
+      summary.gain.captured_by_reference = (arms.frozen.total() - arms.reference) / most;
     }
-    if (possible_cf > 0) summary.gain.captured_cf = saved / possible_cf;
   }
   summary.gain.reference_compiles = arms.reference_compiles;
   summary.compiles = arms.adaptation.compiles;

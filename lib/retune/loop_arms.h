@@ -16,9 +16,6 @@
 
 namespace leeway::retune {
 
-// Fewer scored windows prove nothing.
-inline constexpr std::size_t kFewestWindows = 4;
-
 struct ArmWork {
   std::string name;
   std::vector<Edges> edges;      // by window; the first is plan 0's
@@ -40,8 +37,10 @@ struct LoopArms {
   std::size_t reference_compiles = 0;
 };
 
-// Work as it is counted: f of the best bucket, phi times f of the length itself where none covers.
-BucketSpec SpecOf(const compile::WorkCurve& curve, int variants, double phi);
+// Work as it is counted: f of the best bucket; where none covers phi times f of the length itself,
+// or what the fallback takes there by its own model if that is more (`generic`, which may be
+// empty).
+BucketSpec SpecOf(const compile::WorkCurve& curve, int variants, double phi, CostFn generic = {});
 
 // Returns edges as they are compiled: each moved up to the one that attains f there.
 Edges Compiled(const compile::WorkCurve& curve, const Edges& edges);

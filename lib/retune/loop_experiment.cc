@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/math.h"
@@ -50,6 +51,7 @@ class Experiment {
   using Body = std::shared_ptr<const plan::Body>;
   static constexpr std::size_t kArms = 3;
   static constexpr std::size_t kClairvoyant = 2;
+  static constexpr double kUnknown = -1;
 
   Status CheckOptions() const;
   bool Polled() { return progress_.Add(0, 0); }
@@ -62,6 +64,7 @@ class Experiment {
   Result<std::vector<Nanos>> TakenAlone(const Edges& edges,
                                         const std::vector<std::int64_t>& lengths);
   Status MeasureFallback();
+  CostFn Generic();
   Status CompileArms();
   Status SetSlo();
   Status Serve();
@@ -89,6 +92,7 @@ class Experiment {
   LoopSummary& summary_;
 
   std::optional<compile::WorkCurve> curve_;
+  std::vector<double> unfused_;  // by length
   std::optional<LoopSource> source_;
   LoadOptions load_;
   BucketSpec spec_;
@@ -99,7 +103,7 @@ class Experiment {
   ArmOutcomes outcomes_;
   std::optional<Sample> sample_;
   double saturated_rps_ = 0;  // mean rate at which the frozen plan is just saturated by the sample
-  std::array<std::optional<double>, kArms> capacity_;
+  std::array<Capacity, kArms> capacity_;
 };
 
 Status Experiment::CheckOptions() const {
@@ -233,6 +237,20 @@ Status Experiment::CompileArms() {
   return Status();
 }
 
+// What the fallback takes by its own model; 0 where that cannot tell. Specs are copied, so what is
+// remembered is kept here.
+CostFn Experiment::Generic() {
+  unfused_.assign(static_cast<std::size_t>(curve_->max() - curve_->min()) + 1, kUnknown);
+  return [this](std::int64_t length) {
+    double& known = unfused_[static_cast<std::size_t>(length - curve_->min())];
+    if (known == kUnknown) {
+      const Result<Nanos> time = compiler_.UnfusedTime(length);
+      known = time.ok() ? static_cast<double>(time->count()) : 0;
+    }
+    return known;
+  };
+}
+
 // What requests of these lengths take, each far from the others, by a plan of these edges.
 Result<std::vector<Nanos>> Experiment::TakenAlone(const Edges& edges,
                                                   const std::vector<std::int64_t>& lengths) {
@@ -340,7 +358,7 @@ Status Experiment::Serve() {
     }
     summary_.formation.resize(2);
     tasks += kArms + kArms * summary_.sweep.size() + 4;
-    expected += sample_->size() * (kArms * (kCapacityReplays + summary_.sweep.size()) + 4);
+    expected += sample_->size() * (kArms * (Capacity::kReplays + summary_.sweep.size()) + 4);
   }
   progress_.Enter(LoopProgress::Stage::kServe, expected);
   LEEWAY_RETURN_IF_ERROR(ForEach(tasks, options_.jobs, [this](std::size_t task) {
@@ -349,8 +367,10 @@ Status Experiment::Serve() {
   MarkOverloads(traffic_, outcomes_, summary_);
   SummariseOutcomes(traffic_, arms_, outcomes_, options_, summary_);
   LoopArm* const arms[] = {&summary_.frozen, &summary_.adapted, &summary_.clairvoyant};
-  for (std::size_t a = 0; a < kArms; ++a) arms[a]->capacity_rps = capacity_[a];
-  if (capacity_[0] && capacity_[1]) summary_.gain.capacity = *capacity_[1] / *capacity_[0] - 1;
+  for (std::size_t a = 0; a < kArms; ++a) {
+    arms[a]->capacity_rps = capacity_[a].figure(options_.seed);
+  }
+  summary_.gain.capacity = Capacity::Gain(capacity_[0], capacity_[1], options_.seed);
   record_->frozen_telemetry = std::move(outcomes_[0].telemetry);
   record_->adapted_telemetry = std::move(outcomes_[1].telemetry);
   return Status();
@@ -359,8 +379,8 @@ Status Experiment::Serve() {
 Status Experiment::ServeSample(std::size_t task) {
   if (task < kArms) {
     LEEWAY_ASSIGN_OR_RETURN(capacity_[task],
-                            CapacityOf(*sample_, plans_of_[task], summary_.slo, replay_,
-                                       Base(ReplayRequest::Detail::kLatencies)));
+                            Capacity::Measure(*sample_, plans_of_[task], summary_.slo, replay_,
+                                              Base(ReplayRequest::Detail::kLatencies)));
     return Status();
   }
   task -= kArms;
@@ -449,7 +469,7 @@ Result<std::shared_ptr<LoopRecord>> Experiment::Run() {
   LEEWAY_RETURN_IF_ERROR(OpenTraffic());
   LEEWAY_ASSIGN_OR_RETURN(curve_,
                           compile::WorkCurve::Make(compiler_, 1, [this] { return Polled(); }));
-  spec_ = SpecOf(*curve_, options_.compile.variants, options_.compile.phi);
+  spec_ = SpecOf(*curve_, options_.compile.variants, options_.compile.phi, Generic());
   LEEWAY_ASSIGN_OR_RETURN(
       traffic_,
       LoadTraffic(

@@ -7,6 +7,7 @@
 #include "base/math.h"
 #include "base/prng.h"
 #include "base/status_macros.h"
+#include "retune/block_bootstrap.h"
 #include "traffic/draw.h"
 
 namespace leeway::retune {
@@ -85,31 +86,111 @@ double ThroughputOf(const ReplayOutcome& outcome) {
   return seconds > 0 ? static_cast<double>(outcome.summary.counts.ok) / seconds : 0;
 }
 
-Result<std::optional<double>> CapacityOf(const Sample& sample, const PlanOfWindow& plans, Nanos slo,
-                                         const Replay& replay, const ReplayRequest& base) {
+Capacity::Probe Capacity::ProbeOf(const Sample& sample, double rate_rps, Nanos slo,
+                                  const ReplayOutcome& outcome) const {
+  Probe probe{rate_rps, std::vector<std::uint64_t>(held_.size()), outcome.stopped};
+  for (std::size_t i = 0; i < sample.size(); ++i) {
+    const Nanos latency = outcome.latencies[i];
+    // Of a replay that stopped it is not known how requests without a latency would have ended.
+    const bool late = latency > slo && !(outcome.stopped && latency == Nanos::max());
+    if (late) ++probe.late[sample.window_of(i) - 1];
+  }
+  return probe;
+}
+
+bool Capacity::Within(const Probe& probe, std::span<const std::uint32_t> draw) const {
+  std::uint64_t late = 0, held = 0;
+  for (std::size_t w = 0; w < held_.size(); ++w) {
+    late += draw[w] * probe.late[w];
+    held += draw[w] * held_[w];
+  }
+  // The nearest-rank p99 is within the SLO iff no more than so many are late.
+  return late <= held / 100;
+}
+
+Capacity::Bracket Capacity::Of(std::span<const std::uint32_t> draw) const {
+  Bracket bracket{0, throughput_rps_};
+  for (const Probe& probe : probes_) {
+    if (!Within(probe, draw)) {
+      bracket.high = probe.rate_rps;
+      break;
+    }
+    if (!probe.stopped) bracket.low = probe.rate_rps;
+  }
+  return bracket;
+}
+
+Result<Capacity> Capacity::Measure(const Sample& sample, const PlanOfWindow& plans, Nanos slo,
+                                   const Replay& replay, const ReplayRequest& base) {
+  Capacity capacity;
+  for (std::size_t w = 1; w < sample.windows(); ++w) {
+    capacity.held_.push_back(sample.of_window(w));
+  }
   ReplayRequest request = base;
   const Sample::Timed full = sample.AtOnce(plans);
   request.requests = full.requests;
   request.plans = full.plans;
   LEEWAY_ASSIGN_OR_RETURN(const ReplayOutcome at_once, replay(request));
-  double low = 0, high = ThroughputOf(at_once);
-  if (!(high > 0)) return std::optional<double>();
-  // The nearest-rank p99 is within the SLO iff no more than so many are late.
-  const auto limit = sample.size() / 100;
+  capacity.throughput_rps_ = ThroughputOf(at_once);
+  double low = 0, high = capacity.throughput_rps_;
+  if (!(high > 0)) return capacity;
+  const Multiplicities once(capacity.held_.size(), 1);
+  // A replay goes on for a while after it has failed: how clearly it does is asked for when its
+  // windows are drawn again.
+  constexpr std::uint64_t kClear = 3;
   request.late_after = slo;
-  request.late_limit = limit;
-  for (std::size_t step = 1; step < kCapacityReplays; ++step) {
+  request.late_limit = kClear * (sample.size() / 100);
+  for (std::size_t step = 1; step < kReplays; ++step) {
     const double rate = (low + high) / 2;
     const Sample::Timed timed = sample.At(rate, plans);
     request.requests = timed.requests;
     request.plans = timed.plans;
     LEEWAY_ASSIGN_OR_RETURN(const ReplayOutcome outcome, replay(request));
-    const auto late =
-        static_cast<std::size_t>(std::count_if(outcome.latencies.begin(), outcome.latencies.end(),
-                                               [&](Nanos latency) { return latency > slo; }));
-    (outcome.stopped || late > limit ? high : low) = rate;
+    capacity.probes_.push_back(capacity.ProbeOf(sample, rate, slo, outcome));
+    const bool within = !outcome.stopped && capacity.Within(capacity.probes_.back(), once);
+    (within ? low : high) = rate;
   }
+  std::sort(capacity.probes_.begin(), capacity.probes_.end(),
+            [](const Probe& a, const Probe& b) { return a.rate_rps < b.rate_rps; });
+  return capacity;
+}
+
+std::optional<double> Capacity::rate_rps() const {
+  const double low = Of(Multiplicities(held_.size(), 1)).low;
   return low > 0 ? std::optional(low) : std::nullopt;
+}
+
+std::optional<LoopFigure> Capacity::figure(std::uint64_t seed) const {
+  const std::optional<double> rate = rate_rps();
+  if (!rate) return std::nullopt;
+  LoopFigure figure{*rate, std::nullopt};
+  const auto low =
+      BootstrapInterval(held_.size(), seed, [&](const auto& draw) { return Of(draw).low; });
+  const auto high =
+      BootstrapInterval(held_.size(), seed, [&](const auto& draw) { return Of(draw).high; });
+  if (low && high) figure.interval.emplace(low->low, high->high);
+  return figure;
+}
+
+std::optional<LoopFigure> Capacity::Gain(const Capacity& before, const Capacity& after,
+                                         std::uint64_t seed) {
+  const std::optional<double> from = before.rate_rps(), to = after.rate_rps();
+  if (!from || !to) return std::nullopt;
+  LoopFigure gain{*to / *from - 1, std::nullopt};
+  const std::size_t windows = before.held_.size();
+  // Where `before` carries nothing there is nothing to compare with.
+  auto end = [&](double Bracket::*of_after, double Bracket::*of_before) {
+    return BootstrapInterval(windows, seed,
+                             [&](const Multiplicities& draw) -> std::optional<double> {
+                               const Bracket from = before.Of(draw);
+                               if (!(from.low > 0)) return std::nullopt;
+                               return after.Of(draw).*of_after / from.*of_before - 1;
+                             });
+  };
+  const auto low = end(&Bracket::low, &Bracket::high);
+  const auto high = end(&Bracket::high, &Bracket::low);
+  if (low && high) gain.interval.emplace(low->low, high->high);
+  return gain;
 }
 
 }  // namespace leeway::retune

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "leeway/status.h"
@@ -31,6 +32,10 @@ class Sample {
   std::size_t size() const { return requests_.size(); }
   // Requests of window w.
   std::uint64_t of_window(std::size_t w) const { return counts_[w]; }
+  // The window of request i.
+  std::size_t window_of(std::size_t i) const { return window_[i]; }
+  // Windows, the first, which has none, included.
+  std::size_t windows() const { return counts_.size(); }
 
   // Returns the sample at a mean rate in requests a second, served by an arm's plans in their
   // order; without a rate all requests are due at once, at the origin.
@@ -51,14 +56,48 @@ class Sample {
 // Returns the replay's requests a second when all are due at once; 0 if none ended OK.
 double ThroughputOf(const ReplayOutcome& outcome);
 
-// Replays that CapacityOf() makes.
-inline constexpr std::size_t kCapacityReplays = 8;
+// The highest rate at which at most one in a hundred requests misses the SLO (p99 within it and
+// 99 % OK: MLPerf's Server scenario), in requests a second; and what is known of the sample at the
+// rates that were tried, so that its windows can be drawn again.
+class Capacity {
+ public:
+  // Replays that Measure() makes: all at once, then bisections below that throughput.
+  static constexpr std::size_t kReplays = 8;
 
-// Returns the highest rate at which at most one in a hundred requests misses the SLO (p99 within
-// it and 99 % OK: MLPerf's Server scenario), in requests a second, by bisections below the
-// throughput; nothing if even the lowest tried misses it. Errors of the replay.
-Result<std::optional<double>> CapacityOf(const Sample& sample, const PlanOfWindow& plans, Nanos slo,
-                                         const Replay& replay, const ReplayRequest& base);
+  // Errors of the replay.
+  static Result<Capacity> Measure(const Sample& sample, const PlanOfWindow& plans, Nanos slo,
+                                  const Replay& replay, const ReplayRequest& base);
+
+  // Nothing if even the lowest rate tried misses the SLO.
+  std::optional<double> rate_rps() const;
+  // The rate with its interval.
+  std::optional<LoopFigure> figure(std::uint64_t seed) const;
+  // What `after` carries over what `before` does, less 1; both of one sample. Nothing if either
+  // carries nothing; the interval leaves out resamples in which `before` does not.
+  static std::optional<LoopFigure> Gain(const Capacity& before, const Capacity& after,
+                                        std::uint64_t seed);
+
+ private:
+  struct Probe {
+    double rate_rps = 0;
+    std::vector<std::uint64_t> late;  // by scored window, as far as it was served
+    bool stopped = false;             // late often enough without the rest
+  };
+
+  Probe ProbeOf(const Sample& sample, double rate_rps, Nanos slo,
+                const ReplayOutcome& outcome) const;
+  bool Within(const Probe& probe, std::span<const std::uint32_t> draw) const;
+  // The rates between which the capacity of a draw lies: the highest that is known to be within the
+  // SLO below the first that is known not to be.
+  struct Bracket {
+    double low = 0, high = 0;
+  };
+  Bracket Of(std::span<const std::uint32_t> draw) const;
+
+  std::vector<std::uint64_t> held_;  // requests by scored window
+  double throughput_rps_ = 0;
+  std::vector<Probe> probes_;  // by rate
+};
 
 }  // namespace leeway::retune
 

@@ -12,6 +12,7 @@
 #include "device/reality.h"
 #include "retune/block_bootstrap.h"
 #include "retune/mapping_accuracy.h"
+#include "retune/percent.h"
 
 namespace leeway::retune {
 namespace {
@@ -121,6 +122,10 @@ void Summariser::SummariseArm(const ArmWork& work, const ReplayOutcome& outcome,
   arm.p99 = latencies.Percentile(0.99, usable);
   arm.mean = ToNanos(latencies.Mean(usable));
   arm.accuracy = AccuracyOf(outcome.executed, reality_.get());
+  if (arm.accuracy) {
+    arm.accuracy->interval =
+        AccuracyInterval(outcome.executed, reality_.get(), scored(), options_.seed);
+  }
   if (arm.accuracy && reality_) {
     arm.accuracy->over_seeds =
         AccuracyRange(outcome.executed, reality_->noise(), options_.reality.seeds);
@@ -130,9 +135,6 @@ void Summariser::SummariseArm(const ArmWork& work, const ReplayOutcome& outcome,
 
 // Paired by window: both arms met the same requests in it.
 void Summariser::SummariseGains() {
-  const std::vector<Multiplicities> draws =
-      usable_.size() < kFewestWindows ? std::vector<Multiplicities>()
-                                      : BlockResamples(usable_.size(), kResamples, options_.seed);
   const std::pair<double, LoopFigure*> figures[] = {
       {0.50, &summary_.gain.p50}, {0.95, &summary_.gain.p95}, {0.99, &summary_.gain.p99}};
   for (const auto& [q, figure] : figures) {
@@ -145,11 +147,10 @@ void Summariser::SummariseGains() {
     figure->value = gain(Multiplicities(usable_.size(), 1));
     double requests = 0;
     for (std::size_t w : usable_) requests += static_cast<double>(latencies_[0].count(w));
-    if (draws.empty() || (1 - q) * requests < kFewestExceedances) continue;
-    std::vector<double> values;
-    for (const Multiplicities& draw : draws) values.push_back(gain(draw));
-    const Interval interval = PercentileInterval(std::move(values), kLevel);
-    figure->interval.emplace(interval.low, interval.high);
+    if ((1 - q) * requests < kFewestExceedances) continue;
+    if (const auto interval = BootstrapInterval(usable_.size(), options_.seed, gain)) {
+      figure->interval.emplace(interval->low, interval->high);
+    }
   }
 }
 
@@ -201,8 +202,6 @@ void Summariser::SummariseBuckets() {
   }
 }
 
-std::string Percent(double share) { return absl::StrCat(std::round(share * 1000) / 10, " %"); }
-
 }  // namespace
 
 void MarkOverloads(const ServedTraffic& traffic, const ArmOutcomes& outcomes,
@@ -245,7 +244,7 @@ void FindContradictions(LoopSummary& summary) {
   if (saved && adapted.p99 > frozen.p99) say("work fell but p99 rose when adapted");
   if (saved && adapted.p95 > frozen.p95) say("work fell but p95 rose when adapted");
   if (saved && adapted.energy_j > frozen.energy_j) say("work fell but energy rose when adapted");
-  if (saved && summary.gain.capacity && *summary.gain.capacity < 0) {
+  if (saved && summary.gain.capacity && summary.gain.capacity->value < 0) {
     say("work fell but the capacity at the SLO fell too when adapted");
   }
   if (adapted.p99 < summary.clairvoyant.p99) {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <utility>
+#include <vector>
+
+#include "retune/block_bootstrap.h"
 
 namespace leeway::retune {
 namespace {
@@ -91,6 +94,25 @@ std::optional<MappingAccuracy> AccuracyOf(std::span<const ExecutedSteps> execute
   result.cost_error = sums.absolute / sums.time;
   result.bias = sums.planned > 0 ? sums.difference / sums.planned : 0;
   return result;
+}
+
+std::optional<std::pair<double, double>> AccuracyInterval(std::span<const ExecutedSteps> executed,
+                                                          const device::Reality* reality,
+                                                          std::size_t windows, std::uint64_t seed) {
+  StepTimes times(reality);
+  std::vector<Sums> sums(windows);
+  for (const ExecutedSteps& kind : executed) sums.at(kind.window).Add(kind, times.Of(kind));
+  const auto interval =
+      BootstrapInterval(windows, seed, [&](const Multiplicities& draw) -> std::optional<double> {
+        double accurate = 0, time = 0;
+        for (std::size_t w = 0; w < windows; ++w) {
+          accurate += draw[w] * sums[w].accurate;
+          time += draw[w] * sums[w].time;
+        }
+        return time > 0 ? std::optional(accurate / time) : std::nullopt;
+      });
+  if (!interval) return std::nullopt;
+  return std::pair(interval->low, interval->high);
 }
 
 std::optional<std::pair<double, double>> AccuracyRange(std::span<const ExecutedSteps> executed,

@@ -9,10 +9,11 @@
 #ifndef LEEWAY_RETUNE_MAPPING_ACCURACY_H_
 #define LEEWAY_RETUNE_MAPPING_ACCURACY_H_
 
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "device/reality.h"
 #include "leeway/loop_result.h"
@@ -26,6 +27,12 @@ inline constexpr double kAccuracyTolerance = 0.15;
 // Returns nothing if no step ran. `reality` may be null: the device is as it is modelled.
 std::optional<MappingAccuracy> AccuracyOf(std::span<const telemetry::ExecutedSteps> executed,
                                           const device::Reality* reality);
+
+// Returns the interval of AccuracyOf()'s `accuracy` over resamples of `windows` windows, those of
+// the census; nothing where they are too few.
+std::optional<std::pair<double, double>> AccuracyInterval(
+    std::span<const telemetry::ExecutedSteps> executed, const device::Reality* reality,
+    std::size_t windows, std::uint64_t seed);
 
 // Returns the least and the most accuracy over devices of the noise's spreads and seeds 0 … seeds−1
 // counted from its own; nothing if no step ran or seeds < 1.

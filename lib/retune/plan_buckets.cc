@@ -89,9 +89,10 @@ BucketWork PlanBuckets::Work(const LengthHistogram& lengths, const BucketSpec& s
     if (padded) {
       work.cost += e.weight * spec.cost(*padded);
     } else {
-      work.cost += e.weight * spec.fallback_factor * useful;
+      const double fallback = e.weight * spec.Fallback(e.length, useful);
+      work.cost += fallback;
       work.fallback_requests += e.weight;
-      work.fallback_cost += e.weight * spec.fallback_factor * useful;
+      work.fallback_cost += fallback;
     }
   }
   return work;

@@ -108,8 +108,8 @@ TEST_CASE("on fourteen days of a service the loop finds headroom, and no work be
   const LoopSummary summary = Loop("servegen_m_large_hourly.csv.gz", traffic, 1h);
   CHECK(summary.headroom.verdict == LoopHeadroom::Verdict::kPresent);
   CHECK(summary.adapted.work < summary.frozen.work);
-  CHECK(summary.gain.captured.value() > 0);
-  CHECK(summary.gain.captured.value() <= 1);
+  CHECK(summary.gain.captured.value().value > 0);
+  CHECK(summary.gain.captured.value().value <= 1);
   for (const LoopWindow& window : summary.windows) {
     if (window.requests > 0) CHECK(window.requests >= 1000);
     CHECK(window.clairvoyant_work <= window.frozen_work);

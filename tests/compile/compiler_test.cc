@@ -109,6 +109,24 @@ TEST_CASE("the core time of an edge is what the scheduler makes of its variant",
   }
 }
 
+TEST_CASE("what is not fused costs the same unfused, and fusing a prefill saves core time",
+          "[compile]") {
+  const Model lone = TextModel(R"(
+    entries { name: "main"
+      operators { name: "a" inputs: "x" outputs: ["y", "z"]
+        work { vector { elements: "batch * seq * 256" ops_per_element: 4 } } } })");
+  Compiler compiler = MakeCompiler(lone, testing::ShippedDevice());
+  for (const std::int64_t length : {1, 17, 64}) {
+    CHECK(compiler.UnfusedTime(length).value() == compiler.CoreTime(length).value());
+  }
+  CHECK(compiler.UnfusedTime(65).status().code() == StatusCode::kInvalidArgument);
+  Compiler prefill =
+      MakeCompiler(testing::ShippedModel("llama2_7b_prefill"), testing::ShippedDevice());
+  for (const std::int64_t length : {32, 512, 4096}) {
+    CHECK(prefill.UnfusedTime(length).value() > prefill.CoreTime(length).value());
+  }
+}
+
 TEST_CASE("how an edge is mapped does not depend on the other edges", "[compile][property]") {
   const auto seed = GENERATE(range(0u, 20u));
   CAPTURE(seed);

@@ -105,7 +105,7 @@ TEST_CASE("a key is null exactly if a reason stands beside it", "[report][json]"
 
 TEST_CASE("captured is null where there is no headroom", "[report][json]") {
   LoopSummary summary = LoopWithoutHeadroom();
-  summary.gain.captured = 0.4;  // whatever the experiment left there
+  summary.gain.captured = {{0.4, std::nullopt}};  // whatever the experiment left there
   const Json json = Json::parse(LoopJson(summary));
   CHECK(json["gain"]["captured"].is_null());
   CHECK(json["headroom"]["verdict"] == "none");
@@ -119,7 +119,7 @@ TEST_CASE("no figure is written as NaN or infinite", "[report][json]") {
   summary.gain.work = {bad, std::pair(bad, 1.0)};
   summary.headroom.gain.value = bad;
   summary.adapted.energy_j = bad;
-  summary.adapted.capacity_rps = bad;
+  summary.adapted.capacity_rps = {{bad, std::nullopt}};
   summary.adapted.accuracy->bias = bad;
   summary.windows[2].load = bad;
   summary.actions[0].expected_gain = bad;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <optional>
 
 #include "base/math.h"
 #include "base/prng.h"
@@ -185,6 +187,22 @@ TEST_CASE("blocks widen the interval of autocorrelated windows", "[retune][prope
   const Interval wide = PercentileInterval(blocks, 0.95);
   const Interval narrow = PercentileInterval(singles, 0.95);
   CHECK(wide.high - wide.low > 1.5 * (narrow.high - narrow.low));
+}
+
+TEST_CASE("an interval leaves out resamples without a value, and there is none without an end",
+          "[retune][bootstrap]") {
+  std::size_t asked = 0;
+  auto constant = [&](const Multiplicities& draw) -> std::optional<double> {
+    CHECK(draw.size() == 5);
+    return ++asked % 2 == 0 ? std::optional(3.0) : std::nullopt;
+  };
+  CHECK(BootstrapInterval(5, 1, constant).value() == Interval{3, 3});
+  CHECK(asked == kResamples);
+  CHECK_FALSE(BootstrapInterval(kFewestWindows - 1, 1, constant));
+  CHECK_FALSE(BootstrapInterval(5, 1, [](const Multiplicities&) { return std::nullopt; }));
+  CHECK_FALSE(BootstrapInterval(5, 1, [](const Multiplicities& draw) {
+    return draw[0] > 0 ? 1.0 : std::numeric_limits<double>::infinity();
+  }));
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ struct Instance {
 
 // Steps with flats, so that several lengths cost the same.
 double StairCost(std::int64_t x) { return 5.0 + static_cast<double>(x / 7) * 3.0; }
+// Dear where it is short, and not rising: a generic path has costs of its own.
+double BumpyCost(std::int64_t x) { return 30.0 + static_cast<double>(x * 7 % 23) * 10.0; }
 double SquareCost(std::int64_t x) { return static_cast<double>(x) * static_cast<double>(x); }
 
 Instance RandomInstance(std::uint64_t seed, std::uint64_t most_lengths) {
@@ -39,6 +41,7 @@ Instance RandomInstance(std::uint64_t seed, std::uint64_t most_lengths) {
   const std::uint64_t shape = prng.Below(3);
   if (shape == 1) in.spec.cost = StairCost;
   if (shape == 2) in.spec.cost = SquareCost;
+  if (prng.Below(2) == 0) in.spec.generic = BumpyCost;
   return in;
 }
 

@@ -55,7 +55,14 @@ TEST_CASE("the clairvoyant needs the least work of all in every window", "[retun
     windows.push_back(WindowOf(w, 1 + prng.Below(600), low, prng.Below(4) == 0 ? low : high, prng));
   }
   const int variants = 1 + static_cast<int>(prng.Below(10));
-  const LoopArms arms = MakeArms(windows, ToyCurve(), Options(variants)).value();
+  ArmOptions options = Options(variants);
+  if (prng.Below(2) == 0) {
+    // The fallback has a model of its own, which need not rise with the length.
+    options.policy.spec = SpecOf(ToyCurve(), variants, 1, [](std::int64_t length) {
+      return static_cast<double>(ToyCurve()(length).count() + length * 7919 % 100'003);
+    });
+  }
+  const LoopArms arms = MakeArms(windows, ToyCurve(), options).value();
   for (std::size_t w = 1; w < count; ++w) {
     // Sums of integers below 2^53 are exact.
     CHECK(arms.clairvoyant.work[w] <= arms.frozen.work[w]);
@@ -133,7 +140,11 @@ TEST_CASE("shapes that shift for good are adapted to, shapes that stay are left 
   CHECK(moved.headroom.verdict == LoopHeadroom::Verdict::kPresent);
   CHECK(moved.gain.work.value > 0.2);
   // All but the window that shows the shift is served as well as can be.
-  CHECK(moved.gain.captured.value() > 0.8);
+  CHECK(moved.gain.captured.value().value > 0.8);
+  const auto captured = moved.gain.captured->interval.value();
+  CHECK(captured.first <= moved.gain.captured->value);
+  CHECK(moved.gain.captured->value <= captured.second);
+  CHECK(captured.second <= 1);
   CHECK(stayed.headroom.verdict == LoopHeadroom::Verdict::kNone);
   CHECK_FALSE(stayed.gain.captured);
   CHECK(stayed.compiles == 0);

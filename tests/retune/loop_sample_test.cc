@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "tests/catch.h"
@@ -86,9 +87,11 @@ TEST_CASE("capacity is the bisected rate below which a server keeps the SLO", "[
     return outcome;
   };
   const auto capacity =
-      CapacityOf(sample, Plans({0, 0}), Nanos{100}, replay, ReplayRequest()).value();
+      Capacity::Measure(sample, Plans({0, 0}), Nanos{100}, replay, ReplayRequest())
+          .value()
+          .rate_rps();
   REQUIRE(capacity);
-  CHECK(replays == kCapacityReplays);
+  CHECK(replays == Capacity::kReplays);
   // The sample's own mean rate is off by its gaps; seven halvings of 16 are 1/8 apart.
   CHECK(*capacity == Approx(5).margin(16.0 / 128 + 0.5));
 }
@@ -104,10 +107,107 @@ TEST_CASE("one request in a hundred may be late, two may not", "[retune][sample]
       outcome.summary.makespan = 1s;
       return outcome;
     };
-    return CapacityOf(sample, Plans({0, 0}), Nanos{100}, replay, ReplayRequest()).value();
+    return Capacity::Measure(sample, Plans({0, 0}), Nanos{100}, replay, ReplayRequest())
+        .value()
+        .rate_rps();
   };
   CHECK(capacity_with(2));
   CHECK_FALSE(capacity_with(3));
+}
+
+namespace {
+
+// A server whose windows each keep the SLO up to a rate of their own, and are late with a twentieth
+// of their requests above it; like a real one it stops where it was told to.
+class WindowedServer {
+ public:
+  WindowedServer(const Sample& sample, std::vector<double> rates)
+      : sample_(sample), rates_(std::move(rates)) {}
+
+  Result<ReplayOutcome> operator()(const ReplayRequest& request) const {
+    ReplayOutcome outcome;
+    const auto span = static_cast<double>(request.requests.back().at.count()) * 1e-9;
+    const double rate = span > 0.001 ? static_cast<double>(request.requests.size()) / span : 1e9;
+    std::uint64_t late = 0;
+    outcome.latencies.assign(request.requests.size(), Nanos::max());
+    for (std::size_t i = 0; i < request.requests.size(); ++i) {
+      const bool misses = rate > rates_[sample_.window_of(i)] && i % 20 == 0;
+      outcome.latencies[i] = misses ? Nanos{101} : Nanos{99};
+      if (request.late_after == Nanos::max()) continue;
+      if (misses && ++late > request.late_limit) {
+        outcome.stopped = true;
+        return outcome;
+      }
+    }
+    outcome.summary.counts.ok = request.requests.size();
+    outcome.summary.makespan =
+        Nanos{static_cast<std::int64_t>(request.requests.size()) * 1'000'000'000LL / 16};
+    return outcome;
+  }
+
+ private:
+  const Sample& sample_;
+  std::vector<double> rates_;  // by window
+};
+
+Capacity Measured(const Sample& sample, const std::vector<double>& rates) {
+  const PlanOfWindow plans = Plans(std::vector<int>(rates.size(), 0));
+  return Capacity::Measure(sample, plans, Nanos{100}, WindowedServer(sample, rates),
+                           ReplayRequest())
+      .value();
+}
+
+}  // namespace
+
+TEST_CASE("windows that all carry the same leave no doubt but the bisection's",
+          "[retune][sample]") {
+  const std::vector<std::size_t> sizes(13, 400);
+  const Sample sample(Windows(sizes), 4800, 4);
+  const Capacity capacity = Measured(sample, std::vector<double>(13, 5.0));
+  const LoopFigure figure = capacity.figure(1).value();
+  CHECK(figure.value == capacity.rate_rps());
+  REQUIRE(figure.interval);
+  CHECK(figure.interval->first == figure.value);
+  // The next rate that was tried: seven halvings of 16 are 1/8 apart.
+  CHECK(figure.interval->second == Approx(figure.value + 16.0 / 128).epsilon(1e-9));
+  const LoopFigure gain = Capacity::Gain(capacity, capacity, 1).value();
+  CHECK(gain.value == 0);
+  REQUIRE(gain.interval);
+  CHECK(gain.interval->first < 0);
+  CHECK(gain.interval->second > 0);
+  CHECK(gain.interval->second < 0.05);
+}
+
+TEST_CASE("the more windows differ, the less sure their capacity is; paired, twice is twice",
+          "[retune][sample]") {
+  const std::vector<std::size_t> sizes(41, 200);
+  const Sample sample(Windows(sizes), 8000, 4);
+  // A few windows at the edge decide: a fifth of the requests make one late in a hundred.
+  std::vector<double> rates(41, 9.0), doubled(41, 9.0);
+  for (std::size_t w = 1; w < 41; ++w) {
+    rates[w] = 2.0 + 0.1 * static_cast<double>(w * 7 % 40);
+    doubled[w] = 2 * rates[w];
+  }
+  const Capacity before = Measured(sample, rates);
+  const Capacity after = Measured(sample, doubled);
+  const LoopFigure carried = before.figure(3).value();
+  REQUIRE(carried.interval);
+  CHECK(carried.interval->first < carried.value);
+  CHECK(carried.value < carried.interval->second);
+  const LoopFigure gain = Capacity::Gain(before, after, 3).value();
+  CHECK(gain.value == Approx(1).margin(0.15));
+  REQUIRE(gain.interval);
+  CHECK(gain.interval->first <= gain.value);
+  CHECK(gain.value <= gain.interval->second);
+  CHECK(gain.interval->first > 0);
+}
+
+TEST_CASE("too few windows have no interval of capacity", "[retune][sample]") {
+  const Sample sample(Windows({1, 500, 500, 500}), 1500, 4);
+  const Capacity capacity = Measured(sample, {5, 5, 5, 5});
+  REQUIRE(capacity.figure(1));
+  CHECK_FALSE(capacity.figure(1)->interval);
+  CHECK_FALSE(Capacity::Gain(capacity, capacity, 1)->interval);
 }
 
 }  // namespace leeway::retune

@@ -1,5 +1,6 @@
 #include "retune/mapping_accuracy.h"
 
+#include <cmath>
 #include <vector>
 
 #include "base/prng.h"
@@ -106,6 +107,32 @@ TEST_CASE("the wider the noise, the lower the accuracy; its range covers the ser
   CHECK(range.first <= accurate);
   CHECK(accurate <= range.second);
   CHECK(range.first < range.second);
+}
+
+TEST_CASE("the interval of the accuracy is as wide as the windows differ", "[retune][accuracy]") {
+  constexpr std::size_t kWindows = 40;
+  std::vector<ExecutedSteps> alike, mixed;
+  for (std::uint32_t w = 0; w < kWindows; ++w) {
+    for (const bool fallback : {false, true}) {
+      ExecutedSteps kind = Kind(1000, 1000, 5);
+      kind.window = w;
+      kind.fallback = fallback;
+      alike.push_back(kind);
+      kind.fallback = w < kWindows / 2;
+      mixed.push_back(kind);
+    }
+  }
+  const auto same = AccuracyInterval(alike, nullptr, kWindows, 1).value();
+  CHECK(same.first == 0.5);
+  CHECK(same.second == 0.5);
+  const auto range = AccuracyInterval(mixed, nullptr, kWindows, 1).value();
+  CHECK(range.first < 0.5);
+  CHECK(0.5 < range.second);
+  // Ten blocks of four windows, all of one kind but for where the kinds meet: the share of one kind
+  // has a standard error of about √(0.25/10), and 95 % are four of them wide.
+  CHECK(range.second - range.first == Approx(4 * std::sqrt(0.25 / 10)).margin(0.15));
+  CHECK_FALSE(AccuracyInterval(std::vector<ExecutedSteps>(alike.begin(), alike.begin() + 4),
+                               nullptr, 3, 1));
 }
 
 TEST_CASE("where nothing ran there is no accuracy", "[retune][accuracy]") {

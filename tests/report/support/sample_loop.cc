@@ -25,7 +25,7 @@ LoopArm Arm(const std::string& name, Nanos work, Nanos p99, double accuracy) {
   arm.submitted = 10000;
   arm.ok = 9990;
   arm.goodput_rps = 4.25;
-  arm.capacity_rps = 5.5;
+  arm.capacity_rps = {{5.5, {{5.0, 6.25}}}};
   arm.slo_attainment = 0.985;
   arm.accuracy = MappingAccuracy{};
   arm.accuracy->accuracy = accuracy;
@@ -130,9 +130,9 @@ LoopSummary SampleLoop(int windows) {
   summary.gain.p50 = {0.05, std::nullopt};
   summary.gain.p95 = {0.05, std::pair(0.01, 0.1)};
   summary.gain.p99 = {0.0526, std::pair(-0.01, 0.12)};
-  summary.gain.capacity = 0.04;
-  summary.gain.captured = 0.5;
-  summary.gain.captured_cf = 0.62;
+  summary.gain.capacity = {{0.04, {{-0.1, 0.2}}}};
+  summary.gain.captured = {{0.5, {{0.375, 0.625}}}};
+  summary.gain.captured_cf = {{0.62, {{0.5, 0.75}}}};
   summary.gain.captured_by_switching = 0.31;
   summary.gain.captured_by_reference = 0.45;
   summary.gain.reference_compiles = 3;

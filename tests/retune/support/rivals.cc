@@ -10,6 +10,12 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+double FallbackOf(std::int64_t length, const BucketSpec& spec) {
+  const double stretched = spec.fallback_factor * spec.cost(length);
+  if (!spec.generic) return stretched;
+  return stretched < spec.generic(length) ? spec.generic(length) : stretched;
+}
+
 Edges AlignedEdges(const LengthHistogram& lengths, std::int64_t align) {
   std::set<std::int64_t> edges;
   for (const LengthWeight& e : lengths) edges.insert((e.length + align - 1) / align * align);
@@ -26,7 +32,7 @@ double CostOf(const Edges& edges, const LengthHistogram& lengths, const BucketSp
     } else if (spec.tail == Tail::kCovered) {
       return kInfinity;
     } else {
-      cost += e.weight * spec.fallback_factor * spec.cost(e.length);
+      cost += e.weight * FallbackOf(e.length, spec);
     }
   }
   return cost;
@@ -56,9 +62,9 @@ Rows MakeRows(const LengthHistogram& lengths, const BucketSpec& spec) {
   for (std::size_t i = 0; i < rows.f.size(); ++i) {
     double past = 0;
     for (const LengthWeight& e : lengths) {
-      if (i == 0 || e.length > edges[i - 1]) past += e.weight * spec.cost(e.length);
+      if (i == 0 || e.length > edges[i - 1]) past += e.weight * FallbackOf(e.length, spec);
     }
-    rows.tail.push_back(spec.fallback_factor * past);
+    rows.tail.push_back(past);
   }
   return rows;
 }
@@ -123,7 +129,7 @@ double DivideAndConquerCost(const LengthHistogram& lengths, const BucketSpec& sp
     rows.prefix.push_back(rows.prefix.back() + e.weight);
   }
   for (std::size_t i = lengths.size(); i-- > 0;) {
-    rows.tail[i] = rows.tail[i + 1] + spec.fallback_factor * lengths[i].weight * rows.f[i + 1];
+    rows.tail[i] = rows.tail[i + 1] + lengths[i].weight * FallbackOf(lengths[i].length, spec);
   }
   std::vector<double> best(rows.f.size(), kInfinity);
   best[0] = 0;
