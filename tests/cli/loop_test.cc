@@ -52,11 +52,11 @@ class Loop {
   }
 
   // Runs it with the run's folder called `folder`.
-  Said Run(const std::string& folder, const Words& more = {}) const {
+  Said Run(const std::string& folder, const Words& more = {}, const Words& environment = {}) const {
     Words words = words_;
     words.insert(words.end(), {"-o", Path(folder)});
     words.insert(words.end(), more.begin(), more.end());
-    return RunLeeway(words);
+    return RunLeeway(words, environment);
   }
   std::string Path(const std::string& name) const { return scratch_.Path(name); }
   const Scratch& scratch() const { return scratch_; }
@@ -129,6 +129,23 @@ TEST_CASE("the loop prints the contract's keys", "[cli][loop]") {
   CHECK(json["load"] == 0.7);
   CHECK(json["sweep"].size() == 2);
   CHECK(json["run"]["folder"] == loop.Path("run"));
+  // What is told of the gain, the tail, the capacity and the mapping comes with its interval.
+  for (const char* key : {"work", "p50", "p95", "p99", "capacity", "captured", "captured_cf"}) {
+    CAPTURE(key);
+    const Json& interval = json["gain"][std::string(key) + "_interval"];
+    REQUIRE(interval.is_array());
+    CHECK(interval[0] <= json["gain"][key]);
+    CHECK(json["gain"][key] <= interval[1]);
+  }
+  for (const char* arm : {"frozen", "adapted"}) {
+    for (const char* key : {"capacity_rps", "mapping_accuracy"}) {
+      CAPTURE(arm, key);
+      const Json& interval = json[arm][std::string(key) + "_interval"];
+      REQUIRE(interval.is_array());
+      CHECK(interval[0] <= json[arm][key]);
+      CHECK(json[arm][key] <= interval[1]);
+    }
+  }
   // The device's plan space is the same for all, so that none needs less than the clairvoyant's.
   for (const Json& window : json["windows"]) {
     CHECK(window["clairvoyant_work_ns"] <= window["adapted_work_ns"]);
@@ -175,6 +192,16 @@ TEST_CASE("equal loops leave equal bytes, on however many threads", "[cli][loop]
   REQUIRE(loop.Run("again", {"--jobs", "1"}).exit_code == 0);
   CHECK(SameFiles(loop.Path("one"), loop.Path("two")));
   CHECK(SameFiles(loop.Path("one"), loop.Path("again")));
+}
+
+// glibc picks variants of exp, log and their like by what the processor can do.
+TEST_CASE("a processor without fused multiply-add leaves the same bytes", "[cli][loop]") {
+  const Loop loop;
+  REQUIRE(loop.Run("all").exit_code == 0);
+  const Said masked =
+      loop.Run("masked", {}, {"GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2,-AVX512F"});
+  REQUIRE(masked.exit_code == 0);
+  CHECK(SameFiles(loop.Path("all"), loop.Path("masked")));
 }
 
 TEST_CASE("the document printed is the file's but for version, place and host", "[cli][loop]") {
