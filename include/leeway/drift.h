@@ -57,7 +57,8 @@ enum class CostBasis { kTokens, kPlanProfile, kDevice };
 const char* CostBasisName(CostBasis basis);
 
 // A distance from the plan's declared distribution, and what chance alone stays below in 999 of
-// 1,000 samples of the observed size: simulated, 4,000 seeded samples of the declared distribution.
+// 1,000 samples of the observed size: simulated by seeded samples of the declared distribution,
+// 4,000 of them, or 1,000 where it has more than 2,048 points.
 struct Distance {
   double value = 0;
   double threshold = 0;

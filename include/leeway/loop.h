@@ -73,7 +73,7 @@ struct LoopReality {
 };
 
 struct LoopProgress {
-  enum class Stage { kRead, kCompile, kCapacity, kServe, kSample } stage = Stage::kRead;
+  enum class Stage { kRead, kCompile, kCapacity, kServe } stage = Stage::kRead;
   double done = 0;  // share of the stage
   std::uint64_t requests = 0;
   std::uint64_t steps = 0;  // simulated so far, all stages

@@ -79,12 +79,15 @@ struct LoopArm {
 };
 
 struct LoopGain {
-  LoopFigure work, p50, p95, p99;
+  LoopFigure work;
+  // Absent where no request outside overloaded windows ended OK in both arms.
+  std::optional<LoopFigure> p50, p95, p99;
   std::optional<LoopFigure> capacity;
   // Share of the clairvoyant's gain in work; absent where there is no headroom. `captured_cf`
   // compares with the cross-fitted clairvoyant, of which nothing is claimed.
   std::optional<LoopFigure> captured, captured_cf;
-  // Captured by a library of the first day's plans that is only switched in.
+  // Captured by a library of early plans (every third of the first two dozen windows) that is only
+  // switched in.
   std::optional<double> captured_by_switching;
   // Captured by the reference policy, which compiles whenever the last window's optimum, blended
   // with a day's average, beats the serving plan by tau; and how often it compiled.
@@ -142,7 +145,9 @@ struct LoopFormation {
   Nanos p50{0}, p99{0};  // at the load
   // With all requests due at once, so that batches fill.
   double throughput_rps = 0;
-  double padding_share = 0;  // of the latency spent executing: what batch mates and buckets pad
+  // 1 − Σ f(own length) / Σ f(length its batch ran at), of the requests that ran in a variant.
+  double padding_share = 0;
+  std::uint64_t fallbacks = 0;  // the others, each alone and unpadded
   std::uint64_t runs = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "api/dim_binding.h"
@@ -12,6 +13,8 @@
 #include "exec/simulation.h"
 #include "plan/body.h"
 #include "retune/loop_experiment.h"
+#include "retune/plan_buckets.h"
+#include "sched/run_pool.h"
 #include "traffic/body.h"
 
 namespace leeway {
@@ -68,20 +71,25 @@ exec::SimConfig Simulator::ConfigOf(const retune::ReplayRequest& request) const 
   return config;
 }
 
-LoopTail TailOf(const telemetry::TailProfile& profile, double q) {
-  const telemetry::TailProfile::Tail tail = profile.TailFrom(q);
-  return {q, tail.count, tail.mean()};
-}
-
 Result<retune::ReplayOutcome> Simulator::operator()(const retune::ReplayRequest& request) const {
   retune::ReplayOutcome outcome;
   outcome.latencies.assign(request.requests.size(), Nanos::max());
+  outcome.padded.assign(request.requests.size(), 0);
+  const bool attributed = request.detail == retune::ReplayRequest::Detail::kAttributed;
   exec::SimConfig config = ConfigOf(request);
   std::uint64_t late = 0;
   bool cancelled = false;
   config.on_ok = [&](const exec::RequestRecord& record) {
     // Requests are numbered from 1 in order of arrival.
-    outcome.latencies[record.request->user - 1] = record.latency;
+    const std::size_t index = record.request->user - 1;
+    outcome.latencies[index] = record.latency;
+    const sched::Run& run = *record.run;
+    if (run.graph->variant() != nullptr) outcome.padded[index] = run.costs->dims[dim_];
+    if (attributed && !request.window_of.empty()) {
+      const std::size_t window = request.window_of[index];
+      if (window >= outcome.tails.size()) outcome.tails.resize(window + 1);
+      outcome.tails[window].Record(record.latency, record.parts);
+    }
     if (record.latency > request.late_after) ++late;
   };
   Progress told;
@@ -121,9 +129,6 @@ Result<retune::ReplayOutcome> Simulator::operator()(const retune::ReplayRequest&
   outcome.executed = std::move((*record)->executed);
   outcome.telemetry = std::move((*record)->telemetry);
   outcome.telemetry_digest = std::move((*record)->telemetry_digest);
-  if (request.detail == retune::ReplayRequest::Detail::kAttributed) {
-    for (double q : {0.0, 0.95, 0.99}) outcome.tails.push_back(TailOf((*record)->all, q));
-  }
   return outcome;
 }
 
@@ -131,6 +136,12 @@ Result<retune::ReplayOutcome> Simulator::operator()(const retune::ReplayRequest&
 
 Result<LoopResult> RunLoop(const Plan& model, const Device& device, const Traffic& traffic,
                            const LoopOptions& options) {
+  if (const auto dims = retune::LengthDims(*model.body()); dims.size() > 1) {
+    return base::Unimplemented(
+        "the loop adapts one dim, the model has " + std::to_string(dims.size()) +
+        " that batches are padded in: \"" + model.body()->dims[dims[0]].name + "\", \"" +
+        model.body()->dims[dims[1]].name + (dims.size() > 2 ? "\", …" : "\""));
+  }
   compile::CompilerOptions compile;
   compile.entry = options.entry;
   LEEWAY_ASSIGN_OR_RETURN(compile::Compiler compiler,

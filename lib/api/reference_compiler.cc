@@ -85,14 +85,22 @@ Result<RetuneResponse> ReferenceCompiler::Compile(const RetuneRequest& request,
   RetuneResponse response{.plan = parent_};
   const retune::PlanBuckets buckets(parent, parent.entries[entry], compiler.dim());
   retune::Edges left = buckets.edges();
+  std::size_t variants = left.size();
   std::vector<retune::EdgeMove> moves;
   for (std::size_t i = 0; i < request.actions.size(); ++i) {
     const RetuneAction& action = request.actions[i];
+    const bool adds = action.kind == RetuneAction::Kind::kAddBucket;
     std::string reason = ReasonAgainst(action, compiler.domain(), left);
+    const auto most = static_cast<std::size_t>(std::max(0, request.limits.max_variants));
+    if (reason.empty() && adds && most > 0 && variants >= most) {
+      reason = absl::StrCat("the entry may have ", most, " variants");
+    }
     if (!reason.empty()) {
       response.declined.push_back({i, std::move(reason)});
       continue;
     }
+    if (adds) ++variants;
+    if (action.kind == RetuneAction::Kind::kDropBucket) --variants;
     moves.push_back(MoveOf(action));
     if (moves.back().from) left.erase(std::find(left.begin(), left.end(), action.from));
     response.accepted.push_back(i);
@@ -101,6 +109,11 @@ Result<RetuneResponse> ReferenceCompiler::Compile(const RetuneRequest& request,
     const retune::Edges edges = retune::Applied(buckets.edges(), moves);
     if (edges.empty()) return base::InvalidArgument("the actions leave no bucket");
     LEEWAY_ASSIGN_OR_RETURN(auto body, compiler.Compile(edges));
+    const std::int64_t memory = request.limits.memory_bytes;
+    if (memory > 0 && body->WeightBytes() > memory) {
+      return base::ResourceExhausted(absl::StrCat("the weights take ", body->WeightBytes(),
+                                                  " bytes; the request allows ", memory));
+    }
     response.plan = Plan(std::move(body));
     LEEWAY_RETURN_IF_ERROR(CheckGoesOn(context));
   }

@@ -129,6 +129,7 @@ Status CheckWritable(const std::string& path) {
   if (IsFolder(path)) return ErrorAt(path, EISDIR);
   const std::string place = IsSpecial(path) ? path : Folder(Target(path));
   if (::access(place.c_str(), W_OK) != 0) return ErrorAt(path, errno);
+  if (!IsSpecial(path) && !IsFolder(place)) return ErrorAt(path, ENOTDIR);
   return Status();
 }
 

@@ -109,7 +109,8 @@ std::string FailedGuardrails(const std::vector<Guardrail>& guardrails) {
   for (const Guardrail& guardrail : guardrails) {
     if (guardrail.ok || !guardrail.value) continue;
     text += (text.empty() ? "" : "\n") + std::string("guardrail ") + guardrail.name +
-            " failed: adapted is worse than frozen by " + FormatPercent(*guardrail.value) +
+            " failed: adapted is worse than frozen by " +
+            (guardrail.name == "p99" ? "at least " : "") + FormatPercent(*guardrail.value) +
             ", the limit is " + FormatPercent(guardrail.limit);
   }
   return text;

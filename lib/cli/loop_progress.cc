@@ -27,8 +27,6 @@ StageWords WordsOf(LoopProgress::Stage stage) {
       return {"capacity", "measuring throughput", "the frozen plan's throughput on each window"};
     case LoopProgress::Stage::kServe:
       return {"serve", "serving", "frozen, adapted, clairvoyant"};
-    case LoopProgress::Stage::kSample:
-      return {"sample", "serving the sample", "capacity, loads and batch formation"};
   }
   return {"", "", ""};
 }

@@ -91,8 +91,12 @@ std::string Setting(const LoopSummary& summary) {
   const std::size_t scored = static_cast<std::size_t>(
       std::count_if(summary.windows.begin(), summary.windows.end(),
                     [](const LoopWindow& window) { return window.requests > 0; }));
+  // Merged windows are longer than what was asked for.
+  const Nanos first = summary.windows.empty()
+                          ? summary.window
+                          : summary.windows.front().to - summary.windows.front().from;
   return Counted(summary.variants, "variant", "variants") + " over " + summary.dim +
-         ", fitted to the first window of " + FormatSpan(summary.window) + "; " +
+         ", fitted to the first window of " + FormatSpan(first) + "; " +
          Count(summary.scored_requests) + " requests in " +
          Counted(static_cast<double>(scored), "later window", "later windows") +
          ", served three ways at a " + summary.rate + " load of " + FormatShortest(summary.load) +
@@ -100,14 +104,14 @@ std::string Setting(const LoopSummary& summary) {
 }
 
 std::vector<std::string> LatencyCells(const std::string& name, const LoopSummary& summary,
-                                      Nanos LoopArm::*latency, const LoopFigure& gain) {
-  const bool known = (summary.adapted.*latency).count() > 0;
+                                      Nanos LoopArm::*latency,
+                                      const std::optional<LoopFigure>& gain) {
   return {name,
           Latency(summary.frozen.*latency),
           Latency(summary.adapted.*latency),
           Latency(summary.clairvoyant.*latency),
-          known ? FormatSignedPercent(gain.value) : kDash,
-          Interval(gain)};
+          gain ? FormatSignedPercent(gain->value) : kDash,
+          gain ? Interval(*gain) : ""};
 }
 
 std::vector<std::string> ShareCells(const std::string& name, const LoopSummary& summary,
@@ -255,14 +259,6 @@ std::string Headroom(const LoopSummary& summary) {
   return Line("Headroom", text);
 }
 
-std::string Overloaded(const LoopSummary& summary) {
-  if (summary.overloaded_windows == 0) return "";
-  return Line("Overloaded",
-              Counted(static_cast<double>(summary.overloaded_windows), "window", "windows") +
-                  " left out of the percentiles: there capacity is missing, whatever "
-                  "the mapping");
-}
-
 std::string Batches(const LoopSummary& summary) {
   std::string text;
   for (const LoopFormation& formation : summary.formation) {
@@ -323,8 +319,8 @@ std::string LoopScreen(const LoopView& view, const Ink& ink) {
                         0)) +
       "\n\n" + Sweep(summary, ink);
   return text + NotOk(summary) + Moved(summary) + Accuracy(summary) + Headroom(summary) +
-         Adaptation(summary) + Batches(summary) + Overloaded(summary) + Contradictions(summary) +
-         Guardrails(view, ink) + Files(view);
+         Adaptation(summary) + Batches(summary) + Contradictions(summary) + Guardrails(view, ink) +
+         Files(view);
 }
 
 }  // namespace leeway::cli

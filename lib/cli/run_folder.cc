@@ -121,7 +121,7 @@ Status CheckRunFolder(const std::string& path, const std::vector<std::string>& n
                       Existing existing) {
   const std::string folder = WithoutSlash(path);
   if (!IsTaken(folder)) return CheckWritable(folder);
-  if (existing == Existing::kKept) {
+  if (existing == Existing::kKept && IsFolder(folder)) {
     return Status(StatusCode::kAlreadyExists,
                   folder + ": exists already; --force replaces the files of an earlier run in it");
   }

@@ -22,7 +22,7 @@ Guardrail TailLatency(const LoopSummary& summary) {
   Guardrail guardrail;
   guardrail.name = "p99";
   guardrail.rule = "adapted's p99 is not above frozen's by more than its 95 % interval";
-  const auto& interval = summary.gain.p99.interval;
+  const auto interval = summary.gain.p99 ? summary.gain.p99->interval : std::nullopt;
   // A gain is frozen/adapted − 1, so that 1 + gain is positive.
   if (interval && std::isfinite(interval->second) && interval->second > -1) {
     guardrail.value = 1 / (1 + interval->second) - 1;

@@ -193,16 +193,16 @@ Json GainJson(const LoopSummary& summary, bool sampled) {
   };
   Json json;
   SetFigure(json, "work", gain.work);
-  SetFigure(json, "p50", gain.p50);
-  SetFigure(json, "p95", gain.p95);
-  SetFigure(json, "p99", gain.p99);
+  SetFigure(json, "p50", gain.p50, kNoLatency);
+  SetFigure(json, "p95", gain.p95, kNoLatency);
+  SetFigure(json, "p99", gain.p99, kNoLatency);
   SetFigure(json, "capacity", gain.capacity,
             sampled ? "an arm has no capacity at the objective"
                     : "measured on the fixed sample, which was left out");
   SetFigure(json, "captured", share(gain.captured), NotCaptured(verdict));
   SetFigure(json, "captured_cf", share(gain.captured_cf), NotCaptured(verdict));
   SetNumber(json, "captured_by_switching", share(gain.captured_by_switching),
-            present ? "the first day's plans make no library" : NotCaptured(verdict));
+            present ? "the early windows' plans make no library" : NotCaptured(verdict));
   SetNumber(json, "captured_by_reference", share(gain.captured_by_reference),
             present ? "the reference policy was not run" : NotCaptured(verdict));
   json["reference_compiles"] = gain.reference_compiles;
@@ -279,6 +279,7 @@ Json FormationJson(const LoopFormation& formation) {
   SetLatency(json, "p99_ns", formation.p99, "more than 1 % of the requests did not end ok");
   SetNumber(json, "throughput_rps", formation.throughput_rps);
   SetNumber(json, "padding_share", formation.padding_share);
+  json["fallbacks"] = formation.fallbacks;
   json["runs"] = formation.runs;
   return json;
 }

@@ -114,7 +114,7 @@ std::string CapacityCell(const LoopArm& arm) {
 
 std::string Impact(const LoopSummary& summary) {
   return "p99 " + Arrow(Latency(summary.frozen.p99), Latency(summary.adapted.p99)) + " (gain " +
-         Gain(summary.gain.p99) + "), objective met by " +
+         (summary.gain.p99 ? Gain(*summary.gain.p99) : kDash) + "), objective met by " +
          Arrow(Percent(summary.frozen.slo_attainment), Percent(summary.adapted.slo_attainment)) +
          " of the requests, capacity at the objective " +
          Arrow(CapacityCell(summary.frozen), CapacityCell(summary.adapted)) + ".";
@@ -131,7 +131,7 @@ std::string VerdictSection(const LoopSummary& summary) {
         "work " +
         Gain(summary.headroom.gain) + ".\n\n";
   }
-  MarkdownTable table({"guardrail", "rule", "adapted/frozen − 1", "limit", "kept"},
+  MarkdownTable table({"guardrail", "rule", "adapted/frozen − 1, at least", "limit", "kept"},
                       MarkdownTable::Cells::kWords);
   for (const Guardrail& guardrail : CheckGuardrails(summary)) {
     table.Add({guardrail.name, guardrail.rule,
@@ -139,6 +139,10 @@ std::string VerdictSection(const LoopSummary& summary) {
                SignedPercent(guardrail.limit), guardrail.ok ? "yes" : "**no**"});
   }
   return text + table.text();
+}
+
+const LoopFigure* Pointer(const std::optional<LoopFigure>& figure) {
+  return figure ? &*figure : nullptr;
 }
 
 struct ArmRow {
@@ -165,23 +169,23 @@ std::string RunsCell(const LoopArm& arm) { return Count(arm.runs); }
 std::string StepsCell(const LoopArm& arm) { return Count(arm.steps); }
 
 std::string ArmsSection(const LoopSummary& summary) {
-  const ArmRow rows[] = {{"p99", &P99Cell, &summary.gain.p99},
-                         {"p95", &P95Cell, &summary.gain.p95},
-                         {"p50", &P50Cell, &summary.gain.p50},
-                         {"mean", &MeanCell},
-                         {"objective met", &SloCell},
-                         {"capacity at the objective", &CapacityCell,
-                          summary.gain.capacity ? &*summary.gain.capacity : nullptr},
-                         {"goodput", &GoodputCell},
-                         {"work", &WorkCell, &summary.gain.work},
-                         {"mapping accuracy", &Accuracy},
-                         {"padding waste", &PaddingCell},
-                         {"fallback, of requests", &FallbackCell},
-                         {"fallback, of core time", &FallbackTimeCell},
-                         {"energy", &EnergyCell},
-                         {"ended ok", &OkCell},
-                         {"runs", &RunsCell},
-                         {"steps", &StepsCell}};
+  const ArmRow rows[] = {
+      {"p99", &P99Cell, Pointer(summary.gain.p99)},
+      {"p95", &P95Cell, Pointer(summary.gain.p95)},
+      {"p50", &P50Cell, Pointer(summary.gain.p50)},
+      {"mean", &MeanCell},
+      {"objective met", &SloCell},
+      {"capacity at the objective", &CapacityCell, Pointer(summary.gain.capacity)},
+      {"goodput", &GoodputCell},
+      {"work", &WorkCell, &summary.gain.work},
+      {"mapping accuracy", &Accuracy},
+      {"padding waste", &PaddingCell},
+      {"fallback, of requests", &FallbackCell},
+      {"fallback, of core time", &FallbackTimeCell},
+      {"energy", &EnergyCell},
+      {"ended ok", &OkCell},
+      {"runs", &RunsCell},
+      {"steps", &StepsCell}};
   MarkdownTable table({"", "frozen", "adapted", "clairvoyant", "gain", "95 % CI"});
   for (const ArmRow& row : rows) {
     table.Add({row.name, row.cell(summary.frozen), row.cell(summary.adapted),
@@ -207,7 +211,7 @@ std::string AdaptationSection(const LoopSummary& summary) {
     share("captured of the clairvoyant's gain in work", summary.gain.captured);
     share("captured, against a clairvoyant that does not score what it was fitted to",
           summary.gain.captured_cf);
-    share("captured by switching alone, in a library of the first day's plans",
+    share("captured by switching alone, in a library of early windows' plans",
           plain(summary.gain.captured_by_switching));
     share("captured by the reference policy, with " +
               Counted(summary.gain.reference_compiles, "compile", "compiles"),

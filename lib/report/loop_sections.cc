@@ -114,7 +114,7 @@ std::string AccuracyTable(const LoopSummary& summary) {
   const char* const names[] = {"**mapping accuracy** (within 15 %)",
                                "lost to the envelope: no variant covered it",
                                "lost to the variant: another one ran",
-                               "lost to placement: another core, and later",
+                               "lost to placement: a core that it does not name",
                                "lost to cost: more than 15 % off the prediction",
                                "accuracy within 10 %",
                                "accuracy within 25 %",
@@ -232,16 +232,17 @@ std::string ActionsSection(const LoopSummary& summary) {
 
 std::string FormationSection(const LoopSummary& summary) {
   if (summary.formation.empty()) return "";
-  MarkdownTable table({"batches", "p50", "p99", "throughput", "padding", "runs"});
+  MarkdownTable table({"batches", "p50", "p99", "throughput", "padding", "fallbacks", "runs"});
   for (const LoopFormation& formation : summary.formation) {
     table.Add({Escaped(formation.name), Latency(formation.p50), Latency(formation.p99),
                Number(formation.throughput_rps) + " requests/s", Percent(formation.padding_share),
-               Count(formation.runs)});
+               Count(formation.fallbacks), Count(formation.runs)});
   }
   return "## Batch formation by itself\n\nThe adapted plans on the fixed sample, batched by bucket "
          "and in order of arrival. Percentiles are at the load of the experiment; throughput, "
-         "padding (of the time spent executing, what batch mates and buckets pad) and runs are of "
-         "all requests due at once, so that batches fill.\n\n" +
+         "padding (of the work of what ran in a variant: what batch mates and buckets pad), "
+         "requests left to the fallback and runs are of all requests due at once, so that batches "
+         "fill.\n\n" +
          table.text();
 }
 

@@ -32,7 +32,7 @@ struct LoopArms {
   std::vector<double>
       cross_fitted;  // work of the clairvoyant fitted to each half, scoring the other
   Adaptation adaptation;
-  // Work of a library of the first day's plans that is only switched in, and of the reference.
+  // Work of a library of early plans that is only switched in, and of the reference.
   double switching = 0, reference = 0;
   std::size_t reference_compiles = 0;
 };

@@ -131,6 +131,10 @@ Status Experiment::CheckOptions() const {
   if (!spread(reality.per_operator) || !spread(reality.per_size)) {
     return refuse("a spread of the reality noise is not between 0 and 2");
   }
+  if (reality.seeds < 0 || reality.seeds > 1000) {
+    return refuse(
+        absl::StrCat("seeds of the reality noise are ", reality.seeds, "; between 0 and 1000"));
+  }
   if (options_.jobs < 1) return refuse(absl::StrCat("jobs is ", options_.jobs, "; at least 1"));
   return Status();
 }
@@ -174,9 +178,10 @@ Status Experiment::OpenTraffic() {
   }
   source_->Merge(0, static_cast<double>(options_.load.min_requests), expected);
   if (source_->windows().size() < 2) {
-    return base::FailedPrecondition(absl::StrCat(input_.traffic->name(), ": ", source_->requests(),
-                                                 " requests make fewer than two windows of ",
-                                                 options_.load.min_requests));
+    return base::FailedPrecondition(
+        absl::StrCat(input_.traffic->name(), ": ", source_->requests(),
+                     source_->requests() == 1 ? " request makes" : " requests make",
+                     " fewer than two windows of ", options_.load.min_requests));
   }
   return Status();
 }
@@ -233,6 +238,10 @@ Status Experiment::CompileArms() {
     }
   }
   record_->adapted_plan = plans_of_[1].back();
+  if (options_.compile.time > summary_.windows.back().from - summary_.windows[1].from) {
+    summary_.notes.push_back(
+        "compiling takes longer than all windows but the last: no retune can take effect");
+  }
   SummariseWork(arms_, options_.compile.tau, options_.seed, summary_);
   return Status();
 }
@@ -257,7 +266,7 @@ Result<std::vector<Nanos>> Experiment::TakenAlone(const Edges& edges,
   LoopRequests lone;
   Instant at;
   for (std::int64_t length : lengths) {
-    lone.push_back({at, 0, length});
+    lone.push_back({.at = at, .length = length});
     // A run takes no longer than its shards would one after the other, and they contend with one
     // another alone.
     const double core_time = static_cast<double>((*curve_)(length).count());
@@ -330,6 +339,7 @@ Status Experiment::ServeArm(std::size_t arm) {
   ReplayRequest request = Base(arm == kClairvoyant ? ReplayRequest::Detail::kLatencies
                                                    : ReplayRequest::Detail::kAttributed);
   request.requests = traffic_.requests;
+  request.window_of = traffic_.window_of;
   for (std::size_t w = 1; w < traffic_.windows.size(); ++w) {
     request.census.push_back(traffic_.windows[w].from);
     const Body& plan = plans_of_[arm][w];
@@ -415,7 +425,6 @@ Status Experiment::ServeFormation(std::size_t kind, std::size_t at_once) {
       kind == 0 ? ReplayRequest::Formation::kByBucket : ReplayRequest::Formation::kFirstCome;
   request.requests = timed.requests;
   request.plans = timed.plans;
-  if (at_once != 0) request.census = {Instant()};
   LEEWAY_ASSIGN_OR_RETURN(const ReplayOutcome outcome, replay_(request));
   // The two replays of a kind run side by side: each writes fields of its own.
   if (at_once == 0) {
@@ -426,14 +435,16 @@ Status Experiment::ServeFormation(std::size_t kind, std::size_t at_once) {
   }
   formation.runs = outcome.summary.runs;
   formation.throughput_rps = ThroughputOf(outcome);
-  double useful = 0, executed = 0;
-  for (const LoopRequest& request : timed.requests) {
-    useful += static_cast<double>((*curve_)(request.length).count());
+  double useful = 0, padded = 0;
+  for (std::size_t i = 0; i < timed.requests.size(); ++i) {
+    if (outcome.padded[i] == 0) {
+      ++formation.fallbacks;
+      continue;
+    }
+    useful += static_cast<double>((*curve_)(timed.requests[i].length).count());
+    padded += static_cast<double>((*curve_)(outcome.padded[i]).count());
   }
-  for (const telemetry::ExecutedSteps& steps : outcome.executed) {
-    executed += static_cast<double>(steps.steps) * static_cast<double>(steps.modelled.count());
-  }
-  formation.padding_share = executed > 0 ? std::max(0.0, 1 - useful / executed) : 0;
+  formation.padding_share = padded > 0 ? 1 - useful / padded : 0;
   return Status();
 }
 

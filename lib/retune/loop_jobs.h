@@ -13,6 +13,7 @@
 #include "base/status_macros.h"
 #include "leeway/loop.h"
 #include "leeway/status.h"
+#include "oneapi/tbb/info.h"
 #include "oneapi/tbb/parallel_for.h"
 #include "oneapi/tbb/task_arena.h"
 
@@ -67,7 +68,8 @@ Status ForEach(std::size_t count, int jobs, Work work) {
     for (std::size_t i = 0; i < count; ++i) LEEWAY_RETURN_IF_ERROR(work(i));
     return Status();
   }
-  oneapi::tbb::task_arena arena(jobs);
+  // More than there are would be refused with a warning on standard error.
+  oneapi::tbb::task_arena arena(std::min(jobs, oneapi::tbb::info::default_concurrency()));
   arena.execute([&] {
     oneapi::tbb::parallel_for(
         std::size_t{0}, count, [&](std::size_t i) { statuses[i] = work(i); },

@@ -1,6 +1,7 @@
 #include "retune/loop_load.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,9 @@
 
 namespace leeway::retune {
 namespace {
+
+// Longer times end here: sums of two still fit.
+constexpr std::int64_t kLongest = std::int64_t{1} << 61;
 
 class Loader {
  public:
@@ -69,7 +73,7 @@ Status Loader::Measure() {
   std::vector<std::uint64_t> counts(source_.windows().size(), kThroughputRequests);
   counts[0] = 0;
   const std::uint64_t seed = base::Prng(options_.seed).Fork("loop throughput").Next();
-  LEEWAY_ASSIGN_OR_RETURN(const std::vector<LoopRequests> samples, source_.Draw(counts, seed));
+  LEEWAY_ASSIGN_OR_RETURN(const std::vector<LoopRequests> samples, source_.Sampled(counts, seed));
   LEEWAY_ASSIGN_OR_RETURN(traffic_.throughput, measure_(samples));
   return Status();
 }
@@ -145,7 +149,10 @@ void Loader::SetTimes() {
 
 }  // namespace
 
-Nanos ToNanos(double ns) { return Nanos{base::RoundToInt64(ns).value_or(0)}; }
+Nanos ToNanos(double ns) {
+  const std::optional<std::int64_t> rounded = base::RoundToInt64(ns);
+  return rounded ? Nanos{*rounded} : Nanos{ns > 0 ? kLongest : 0};
+}
 
 Nanos ServedTraffic::ToDevice(Nanos trace) const {
   return ToNanos(static_cast<double>(trace.count()) / compression);

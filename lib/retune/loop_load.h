@@ -34,7 +34,7 @@ struct ServedTraffic {
   Nanos ToDevice(Nanos trace) const;
 };
 
-// Returns whole nanoseconds, rounded; 0 for what is no duration.
+// Returns whole nanoseconds, rounded; 2^61 for what is longer, 0 for what is no duration.
 Nanos ToNanos(double ns);
 
 struct LoadOptions {

@@ -176,6 +176,8 @@ std::optional<LoopFigure> Capacity::Gain(const Capacity& before, const Capacity&
                                          std::uint64_t seed) {
   const std::optional<double> from = before.rate_rps(), to = after.rate_rps();
   if (!from || !to) return std::nullopt;
+  // Equal plans on equal requests: there is nothing to doubt.
+  if (before.probes_ == after.probes_) return LoopFigure{0, std::pair(0.0, 0.0)};
   LoopFigure gain{*to / *from - 1, std::nullopt};
   const std::size_t windows = before.held_.size();
   // Where `before` carries nothing there is nothing to compare with.

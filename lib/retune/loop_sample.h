@@ -73,7 +73,8 @@ class Capacity {
   // The rate with its interval.
   std::optional<LoopFigure> figure(std::uint64_t seed) const;
   // What `after` carries over what `before` does, less 1; both of one sample. Nothing if either
-  // carries nothing; the interval leaves out resamples in which `before` does not.
+  // carries nothing; the interval leaves out resamples in which `before` does not. What behaved
+  // equally at every rate gains 0 without doubt.
   static std::optional<LoopFigure> Gain(const Capacity& before, const Capacity& after,
                                         std::uint64_t seed);
 
@@ -82,6 +83,7 @@ class Capacity {
     double rate_rps = 0;
     std::vector<std::uint64_t> late;  // by scored window, as far as it was served
     bool stopped = false;             // late often enough without the rest
+    friend bool operator==(const Probe&, const Probe&) = default;
   };
 
   Probe ProbeOf(const Sample& sample, double rate_rps, Nanos slo,

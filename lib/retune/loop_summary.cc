@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/math.h"
 #include "device/reality.h"
 #include "retune/block_bootstrap.h"
@@ -79,6 +80,20 @@ class Summariser {
     return all;
   }
 
+  // Of the windows that count.
+  std::vector<LoopTail> TailsOf(const ReplayOutcome& outcome) const {
+    telemetry::TailProfile all;
+    for (const std::size_t w : usable_) {
+      if (w + 1 < outcome.tails.size()) all.Merge(outcome.tails[w + 1]);
+    }
+    std::vector<LoopTail> tails;
+    for (const double q : {0.0, 0.95, 0.99}) {
+      const telemetry::TailProfile::Tail tail = all.TailFrom(q);
+      if (tail.count > 0) tails.push_back({q, tail.count, tail.mean()});
+    }
+    return tails;
+  }
+
   void SummariseArm(const ArmWork& work, const ReplayOutcome& outcome, LoopArm& arm);
   void SummariseGains();
   void SummariseWindow(std::size_t w);
@@ -105,7 +120,7 @@ void Summariser::SummariseArm(const ArmWork& work, const ReplayOutcome& outcome,
   arm.steps = ran.steps;
   arm.energy_j = ran.energy_j;
   arm.padding_waste = work.waste();
-  arm.tails = outcome.tails;
+  arm.tails = TailsOf(outcome);
   arm.telemetry_digest = outcome.telemetry_digest;
   double fallbacks = 0;
   for (double count : work.fallback) fallbacks += count;
@@ -135,7 +150,7 @@ void Summariser::SummariseArm(const ArmWork& work, const ReplayOutcome& outcome,
 
 // Paired by window: both arms met the same requests in it.
 void Summariser::SummariseGains() {
-  const std::pair<double, LoopFigure*> figures[] = {
+  const std::pair<double, std::optional<LoopFigure>*> figures[] = {
       {0.50, &summary_.gain.p50}, {0.95, &summary_.gain.p95}, {0.99, &summary_.gain.p99}};
   for (const auto& [q, figure] : figures) {
     auto gain = [&, q = q](const Multiplicities& draw) {
@@ -144,12 +159,16 @@ void Summariser::SummariseGains() {
       const auto after = static_cast<double>(latencies_[1].Percentile(q, windows).count());
       return after > 0 ? before / after - 1 : 0;
     };
-    figure->value = gain(Multiplicities(usable_.size(), 1));
-    double requests = 0;
-    for (std::size_t w : usable_) requests += static_cast<double>(latencies_[0].count(w));
+    double requests = 0, after = 0;
+    for (std::size_t w : usable_) {
+      requests += static_cast<double>(latencies_[0].count(w));
+      after += static_cast<double>(latencies_[1].count(w));
+    }
+    if (requests == 0 || after == 0) continue;
+    figure->emplace(LoopFigure{gain(Multiplicities(usable_.size(), 1)), std::nullopt});
     if ((1 - q) * requests < kFewestExceedances) continue;
     if (const auto interval = BootstrapInterval(usable_.size(), options_.seed, gain)) {
-      figure->interval.emplace(interval->low, interval->high);
+      (*figure)->interval.emplace(interval->low, interval->high);
     }
   }
 }
@@ -202,6 +221,24 @@ void Summariser::SummariseBuckets() {
   }
 }
 
+// The outcomes in which `arm` is better than the clairvoyant, in words.
+std::string BetterThan(const LoopArm& clairvoyant, const LoopArm& arm) {
+  std::vector<std::string> better;
+  const std::pair<const char*, Nanos LoopArm::*> latencies[] = {{"p50", &LoopArm::p50},
+                                                                {"p95", &LoopArm::p95},
+                                                                {"p99", &LoopArm::p99},
+                                                                {"mean", &LoopArm::mean}};
+  for (const auto& [name, latency] : latencies) {
+    if (arm.*latency < clairvoyant.*latency) better.push_back(name);
+  }
+  if (arm.energy_j < clairvoyant.energy_j) better.push_back("energy");
+  if (arm.capacity_rps && clairvoyant.capacity_rps &&
+      arm.capacity_rps->value > clairvoyant.capacity_rps->value) {
+    better.push_back("capacity");
+  }
+  return absl::StrJoin(better, ", ");
+}
+
 }  // namespace
 
 void MarkOverloads(const ServedTraffic& traffic, const ArmOutcomes& outcomes,
@@ -247,8 +284,11 @@ void FindContradictions(LoopSummary& summary) {
   if (saved && summary.gain.capacity && summary.gain.capacity->value < 0) {
     say("work fell but the capacity at the SLO fell too when adapted");
   }
-  if (adapted.p99 < summary.clairvoyant.p99) {
-    say("adapted has a lower p99 than the clairvoyant, which bounds work, not latency");
+  for (const LoopArm* arm : {&frozen, &adapted}) {
+    if (const std::string better = BetterThan(summary.clairvoyant, *arm); !better.empty()) {
+      say(absl::StrCat(arm->name, " has a better ", better,
+                       " than the clairvoyant, which bounds work and nothing else"));
+    }
   }
   if (saved && frozen.accuracy && adapted.accuracy &&
       adapted.accuracy->accuracy < frozen.accuracy->accuracy - 0.01) {
@@ -264,7 +304,8 @@ void FindContradictions(LoopSummary& summary) {
   }
   if (summary.overloaded_windows > 0) {
     say(absl::StrCat(summary.overloaded_windows, " of ", summary.windows.size() - 1,
-                     " windows are overloaded and left out of the percentiles: what they lack is "
+                     summary.overloaded_windows == 1 ? " windows is" : " windows are",
+                     " overloaded and left out of the percentiles: what is missing there is "
                      "capacity, whatever the mapping"));
   }
 }

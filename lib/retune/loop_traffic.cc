@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/math.h"
 #include "base/prng.h"
 #include "base/status_macros.h"
 
@@ -12,14 +13,27 @@ namespace {
 
 constexpr std::uint64_t kRequestsPerPoll = 1 << 14;
 
+// "1.5 h", "90 s", "250 ns": a span of time as messages tell it.
+std::string SpanText(Nanos span) {
+  const std::pair<Nanos, const char*> units[] = {
+      {1h, " h"}, {1min, " min"}, {1s, " s"}, {1ms, " ms"}, {1us, " us"}};
+  for (const auto& [unit, name] : units) {
+    if (span >= unit) {
+      return absl::StrCat(static_cast<double>(span.count()) / static_cast<double>(unit.count()),
+                          name);
+    }
+  }
+  return absl::StrCat(span.count(), " ns");
+}
+
 }  // namespace
 
 TrafficWindow LengthsOf(const LoopRequests& requests) {
   std::vector<LengthWeight> all, halves[2];
   all.reserve(requests.size());
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    all.push_back({requests[i].length, 1});
-    halves[i % 2].push_back({requests[i].length, 1});
+  for (const LoopRequest& request : requests) {
+    all.push_back({request.length, 1});
+    halves[request.position % 2].push_back({request.length, 1});
   }
   return {LengthHistogram(std::move(all)), LengthHistogram(std::move(halves[0])),
           LengthHistogram(std::move(halves[1]))};
@@ -42,10 +56,12 @@ Result<LoopSource> LoopSource::Open(std::shared_ptr<const traffic::Body> body,
   LEEWAY_RETURN_IF_ERROR(source.FindWindow());
   LEEWAY_RETURN_IF_ERROR(source.ReadWindows());
   if (source.windows_.size() < 2) {
-    return base::FailedPrecondition(absl::StrCat(
-        source.body_->name(), ": ", source.windows_.size(), " window of ", source.window_.count(),
-        " ns has requests; the first is compiled for and at least one more is served: choose a "
-        "shorter window"));
+    return base::FailedPrecondition(
+        absl::StrCat(source.body_->name(), ": ", source.windows_.size(),
+                     source.windows_.size() == 1 ? " window of " : " windows of ",
+                     SpanText(source.window_), source.windows_.size() == 1 ? " has" : " have",
+                     " requests; the first is compiled for and at least one more is served",
+                     source.windows_.empty() ? "" : ": choose a shorter window"));
   }
   return source;
 }
@@ -55,15 +71,19 @@ Status LoopSource::FindWindow() {
   const Nanos unit = drawn_ ? std::max(Nanos{1}, body_->drawing()->window) : Nanos{1};
   window_ = options_.window;
   if (window_ % unit != Nanos{0}) {
-    return base::InvalidArgument(absl::StrCat(body_->name(), ": a window of ", window_.count(),
-                                              " ns is not a multiple of the traffic's own, ",
-                                              unit.count(), " ns"));
+    return base::InvalidArgument(absl::StrCat(body_->name(), ": a window of ", SpanText(window_),
+                                              " is not a multiple of the traffic's own, ",
+                                              SpanText(unit)));
   }
   if (window_ > Nanos{0}) return Status();
   Nanos span = body_->declared_span().value_or(Nanos{0});
   if (!recorded_.empty()) span = recorded_.back().at.since_origin() + Nanos{1};
-  window_ = std::min<Nanos>(1h, span / 6);
+  // Rounded up: no seventh window for what is left.
+  constexpr std::int64_t kWindows = 6;
+  window_ = std::min<Nanos>(1h, Nanos{base::CeilDiv(span.count(), kWindows)});
   if (window_ <= Nanos{0}) {
+    // Why, the traffic itself knows.
+    if (drawn_) LEEWAY_RETURN_IF_ERROR(ReadThrough());
     return base::FailedPrecondition(
         absl::StrCat(body_->name(), ": the traffic has no span to cut into windows"));
   }
@@ -71,12 +91,27 @@ Status LoopSource::FindWindow() {
   return Status();
 }
 
-Result<LoopRequest> LoopSource::Bound(const traffic::Arrival& arrival) {
-  LoopRequest request{arrival.at, arrival.stream, arrival.dims[options_.dim]};
-  ++seen_;
-  if (seen_ % kRequestsPerPoll == 0 && options_.polled && !options_.polled()) {
+Status LoopSource::ReadThrough() {
+  LEEWAY_ASSIGN_OR_RETURN(const auto reader, body_->NewReader(options_.seed));
+  for (;;) {
+    LEEWAY_ASSIGN_OR_RETURN(const auto arrival, reader->Next());
+    if (!arrival) return Status();
+    LEEWAY_RETURN_IF_ERROR(Poll());
+  }
+}
+
+Status LoopSource::Poll() {
+  if (++read_ % kRequestsPerPoll == 0 && options_.polled && !options_.polled()) {
     return Status(StatusCode::kCancelled, "the loop was cancelled");
   }
+  return Status();
+}
+
+Result<LoopRequest> LoopSource::Bound(const traffic::Arrival& arrival) {
+  LoopRequest request{arrival.at, arrival.stream, static_cast<std::uint32_t>(read_),
+                      arrival.dims[options_.dim]};
+  LEEWAY_RETURN_IF_ERROR(Poll());
+  ++seen_;
   if (request.length >= options_.min && request.length <= options_.max) return request;
   if (options_.outside == Options::Outside::kRefuse) {
     return base::OutOfRange(absl::StrCat(
@@ -128,9 +163,21 @@ Status LoopSource::ReadWindows() {
     ++windows_.back().expected;
     ++total;
   }
+  if (!recorded_.empty()) CutLast();
   // Of what is drawn, not of what the source counted.
   for (Window& window : windows_) window.expected *= static_cast<double>(requests_) / total;
   return Status();
+}
+
+// A recording ends within its last window, which then is as long as what it holds: n arrivals in
+// a row leave n − 1 gaps.
+void LoopSource::CutLast() {
+  Window& last = windows_.back();
+  const double held = last.expected;
+  const auto until = static_cast<double>((recorded_.back().at - last.from).count());
+  if (held < 2 || until <= 0) return;
+  const Nanos length{base::RoundToInt64(until * held / (held - 1)).value_or(0)};
+  last.to = std::min(last.to, last.from + std::max(length, Nanos{1}));
 }
 
 void LoopSource::Merge(std::size_t from, double least, const std::vector<double>& expected) {
@@ -182,6 +229,15 @@ Result<std::vector<LoopRequests>> LoopSource::AtOwnRates() {
   std::vector<LoopRequests> by_window(windows_.size());
   for (const LoopRequest& request : recorded_) by_window[WindowOf(request.at)].push_back(request);
   return by_window;
+}
+
+Result<std::vector<LoopRequests>> LoopSource::Sampled(const std::vector<std::uint64_t>& counts,
+                                                      std::uint64_t seed) {
+  const std::uint64_t seen = seen_, clamped = clamped_;
+  auto drawn = Draw(counts, seed);
+  seen_ = seen;
+  clamped_ = clamped;
+  return drawn;
 }
 
 Result<std::vector<LoopRequests>> LoopSource::Draw(const std::vector<std::uint64_t>& counts,

@@ -25,6 +25,7 @@ namespace leeway::retune {
 struct LoopRequest {
   Instant at;
   std::uint32_t stream = 0;
+  std::uint32_t position = 0;  // among what was read or drawn
   std::int64_t length = 0;
 };
 using LoopRequests = std::vector<LoopRequest>;
@@ -32,7 +33,8 @@ using LoopRequests = std::vector<LoopRequest>;
 // More would not fit the memory of a small machine.
 inline constexpr std::uint64_t kMaxLoopRequests = std::uint64_t{1} << 24;
 
-// Returns the histogram of the requests' lengths, and of those at even and odd positions.
+// Returns the histogram of the requests' lengths, and of those at even and odd positions: a request
+// that was drawn twice is in one half.
 TrafficWindow LengthsOf(const LoopRequests& requests);
 
 class LoopSource {
@@ -75,7 +77,11 @@ class LoopSource {
   Result<std::vector<LoopRequests>> Draw(const std::vector<std::uint64_t>& counts,
                                          std::uint64_t seed);
 
-  // Requests read or drawn so far, and those of them whose length was clamped.
+  // As Draw, of requests that are measured and not kept: they count neither as seen nor as clamped.
+  Result<std::vector<LoopRequests>> Sampled(const std::vector<std::uint64_t>& counts,
+                                            std::uint64_t seed);
+
+  // Requests read or drawn to be kept so far, and those of them whose length was clamped.
   std::uint64_t seen() const { return seen_; }
   std::uint64_t clamped() const { return clamped_; }
 
@@ -84,8 +90,11 @@ class LoopSource {
       : body_(std::move(body)), options_(options) {}
 
   Status FindWindow();
+  Status Poll();
+  Status ReadThrough();
   Status ReadRecorded();
   Status ReadWindows();
+  void CutLast();
   Result<LoopRequest> Bound(const traffic::Arrival& arrival);
   std::size_t WindowOf(Instant at) const;
   Result<std::vector<LoopRequests>> Sorted(traffic::Reader& reader);
@@ -94,7 +103,7 @@ class LoopSource {
   Options options_;
   std::vector<Window> windows_;
   bool drawn_ = false;
-  std::uint64_t requests_ = 0, seen_ = 0, clamped_ = 0;
+  std::uint64_t requests_ = 0, read_ = 0, seen_ = 0, clamped_ = 0;
   Nanos window_{0};
   LoopRequests recorded_;  // in order of time
 };

@@ -42,7 +42,7 @@ bool Within(double c, double planned, double tolerance) {
 struct Sums {
   double time = 0, steps = 0;
   double accurate = 0, accurate_steps = 0, within_10 = 0, within_25 = 0;
-  double envelope = 0, variant = 0, placement = 0;
+  double envelope = 0, variant = 0, placement = 0, cost = 0;
   double planned = 0, absolute = 0, difference = 0;
 
   void Add(const ExecutedSteps& kind, double c) {
@@ -67,6 +67,8 @@ struct Sums {
     if (Within(c, planned_time, kAccuracyTolerance)) {
       accurate += mapped;
       accurate_steps += count - displaced;
+    } else {
+      cost += mapped;
     }
     if (Within(c, planned_time, 0.10)) within_10 += mapped;
     if (Within(c, planned_time, 0.25)) within_25 += mapped;
@@ -86,8 +88,7 @@ std::optional<MappingAccuracy> AccuracyOf(std::span<const ExecutedSteps> execute
   result.lost_envelope = sums.envelope / sums.time;
   result.lost_variant = sums.variant / sums.time;
   result.lost_placement = sums.placement / sums.time;
-  const double elsewhere = sums.accurate + sums.envelope + sums.variant + sums.placement;
-  result.lost_cost = std::max(0.0, sums.time - elsewhere) / sums.time;
+  result.lost_cost = sums.cost / sums.time;
   result.accuracy_by_steps = sums.accurate_steps / sums.steps;
   result.accuracy_10 = sums.within_10 / sums.time;
   result.accuracy_25 = sums.within_25 / sums.time;

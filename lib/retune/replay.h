@@ -18,6 +18,7 @@
 #include "plan/body.h"
 #include "retune/loop_traffic.h"
 #include "telemetry/executed_steps.h"
+#include "telemetry/tail_profile.h"
 
 namespace leeway::retune {
 
@@ -37,6 +38,9 @@ struct ReplayRequest {
   enum class Detail { kLatencies, kAttributed } detail = Detail::kLatencies;
   // Bounds of windows of device time by which executed steps are told apart.
   std::vector<Instant> census;
+  // By request: the window by which tails are told apart. Borrowed as the requests are; none: no
+  // tails.
+  std::span<const std::uint32_t> window_of;
   // The replay stops once more than `late_limit` requests took longer than `late_after`.
   Nanos late_after = Nanos::max();
   std::uint64_t late_limit = ~std::uint64_t{0};
@@ -48,8 +52,11 @@ struct ReplayOutcome {
   // By request: Nanos::max() for those that did not end OK, or not before the replay stopped.
   std::vector<Nanos> latencies;
   bool stopped = false;
+  // By request: the length that its run was padded to; 0 where no variant covered it or it did not
+  // end OK.
+  std::vector<std::int64_t> padded;
   SimSummary summary;
-  std::vector<LoopTail> tails;  // of all, from p95, from p99
+  std::vector<telemetry::TailProfile> tails;  // by window, where they are attributed
   std::vector<telemetry::ExecutedSteps> executed;
   std::string telemetry, telemetry_digest;
 };

@@ -124,6 +124,14 @@ TEST_CASE("a burst of the rate without a change of shapes is a matter of capacit
   CHECK(summary.windows[6].overloaded);
   CHECK_FALSE(summary.windows[1].overloaded);
   CHECK(summary.compiles <= 1);
+  // The tails are of the requests that the percentiles are of.
+  std::uint64_t counted = 0;
+  for (const LoopWindow& window : summary.windows) {
+    if (!window.overloaded) counted += window.requests;
+  }
+  REQUIRE(summary.frozen.tails.size() == 3);
+  CHECK(summary.frozen.tails[0].requests == counted);
+  CHECK(summary.frozen.tails[2].mean.total() < summary.windows[6].frozen_p99);
   // Left out of the percentiles: no other window waits half a window's time.
   CHECK(summary.frozen.p99 < summary.windows[6].frozen_p99);
 }

@@ -290,9 +290,13 @@ TEST_CASE("option --force spares a file that no run left", "[cli][loop]") {
 
 TEST_CASE("a folder that cannot be made is told before anything runs", "[cli][loop]") {
   const Loop loop;
-  const Said said = loop.Run("no/where");
-  CHECK(said.exit_code == 4);
-  CHECK_THAT(said.err, Contains("no/where"));
+  loop.scratch().Write("file", "");
+  for (const char* folder : {"no/where", "file/in"}) {
+    const Said said = loop.Run(folder);
+    CHECK(said.exit_code == 4);
+    CHECK_THAT(said.err, Contains(loop.Path(folder) + ": "));
+    CHECK(said.out.empty());
+  }
 }
 
 TEST_CASE("what the loop cannot run on exits 3, is named, and leaves nothing", "[cli][loop]") {

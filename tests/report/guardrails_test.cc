@@ -36,7 +36,7 @@ TEST_CASE("p99 fails its guardrail only when the whole interval of its gain is a
   const Guardrail failed = Named(CheckGuardrails(summary), "p99");
   CHECK(!failed.ok);
   CHECK(*failed.value == Approx(0.25));  // 1/(1 − 0.2) − 1
-  summary.gain.p99.interval.reset();
+  summary.gain.p99->interval.reset();
   const Guardrail unknown = Named(CheckGuardrails(summary), "p99");
   CHECK(unknown.ok);
   CHECK(!unknown.value);
@@ -45,7 +45,7 @@ TEST_CASE("p99 fails its guardrail only when the whole interval of its gain is a
 TEST_CASE("guardrails judge by finite numbers only", "[report]") {
   LoopSummary summary = SampleLoop();
   summary.worst_window = std::numeric_limits<double>::quiet_NaN();
-  summary.gain.p99.interval = {-2, std::numeric_limits<double>::infinity()};
+  summary.gain.p99->interval = {-2, std::numeric_limits<double>::infinity()};
   for (const Guardrail& guardrail : CheckGuardrails(summary)) {
     CHECK(guardrail.ok);
     CHECK(!guardrail.value);

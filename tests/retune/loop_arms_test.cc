@@ -25,9 +25,10 @@ ServedWindow WindowOf(std::size_t w, std::size_t requests, std::int64_t low, std
   window.from = Instant(kWindow * static_cast<std::int64_t>(w));
   for (std::size_t i = 0; i < requests; ++i) {
     const Nanos at = kWindow * static_cast<std::int64_t>(i) / static_cast<std::int64_t>(requests);
+    const auto above =
+        static_cast<std::int64_t>(prng.Below(static_cast<std::uint64_t>(high - low + 1)));
     window.requests.push_back(
-        {window.from + at, 0,
-         low + static_cast<std::int64_t>(prng.Below(static_cast<std::uint64_t>(high - low + 1)))});
+        {.at = window.from + at, .position = static_cast<std::uint32_t>(i), .length = low + above});
   }
   return window;
 }

@@ -115,6 +115,22 @@ TEST_CASE("recorded: arrivals keep their proportions, and the mean load is what 
         Approx(900e9 / traffic.compression));
 }
 
+TEST_CASE("recorded: arrivals that come evenly load every window alike, the last one too",
+          "[retune][loop]") {
+  std::vector<testing::Call> calls;
+  for (int i = 0; i < 12'000; ++i) calls.push_back({i * 0.05, 100});
+  for (const Nanos length : {Nanos{0}, Nanos{90s}}) {
+    auto options = SourceOptions();
+    options.window = length;
+    LoopSource source = LoopSource::Open(Recorded(calls), options).value();
+    const ServedTraffic traffic = Load(source, LoadOptions::Rate::kRecorded);
+    REQUIRE(traffic.windows.size() >= 6);
+    for (std::size_t w = 1; w < traffic.windows.size(); ++w) {
+      CHECK(traffic.load[w] == Approx(0.6).epsilon(0.01));
+    }
+  }
+}
+
 TEST_CASE("windows of no time between them stay apart in device time", "[retune][loop]") {
   LoopSource source =
       LoopSource::Open(DrawnHours({{1, 5, 6}, {0, 1, 1}, {1, 5, 6}, {0, 1, 1}, {1, 5, 6}}, 3000),

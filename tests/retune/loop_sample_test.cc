@@ -17,7 +17,8 @@ std::vector<ServedWindow> Windows(const std::vector<std::size_t>& sizes) {
     ServedWindow window;
     window.from = Instant(1s * static_cast<std::int64_t>(w));
     // Lengths tell requests apart.
-    for (std::size_t i = 0; i < sizes[w]; ++i) window.requests.push_back({Instant(), 0, length++});
+    for (std::size_t i = 0; i < sizes[w]; ++i)
+      window.requests.push_back({.at = Instant(), .length = length++});
     windows.push_back(std::move(window));
   }
   return windows;
@@ -170,12 +171,15 @@ TEST_CASE("windows that all carry the same leave no doubt but the bisection's",
   CHECK(figure.interval->first == figure.value);
   // The next rate that was tried: seven halvings of 16 are 1/8 apart.
   CHECK(figure.interval->second == Approx(figure.value + 16.0 / 128).epsilon(1e-9));
-  const LoopFigure gain = Capacity::Gain(capacity, capacity, 1).value();
-  CHECK(gain.value == 0);
+  const LoopFigure same = Capacity::Gain(capacity, capacity, 1).value();
+  CHECK(same.value == 0);
+  CHECK(same.interval == std::pair(0.0, 0.0));
+  const Capacity more = Measured(sample, std::vector<double>(13, 5.5));
+  const LoopFigure gain = Capacity::Gain(capacity, more, 1).value();
   REQUIRE(gain.interval);
-  CHECK(gain.interval->first < 0);
-  CHECK(gain.interval->second > 0);
-  CHECK(gain.interval->second < 0.05);
+  CHECK(gain.interval->first < gain.value);
+  CHECK(gain.value < gain.interval->second);
+  CHECK(gain.interval->second - gain.interval->first < 0.1);
 }
 
 TEST_CASE("the more windows differ, the less sure their capacity is; paired, twice is twice",
@@ -207,7 +211,7 @@ TEST_CASE("too few windows have no interval of capacity", "[retune][sample]") {
   const Capacity capacity = Measured(sample, {5, 5, 5, 5});
   REQUIRE(capacity.figure(1));
   CHECK_FALSE(capacity.figure(1)->interval);
-  CHECK_FALSE(Capacity::Gain(capacity, capacity, 1)->interval);
+  CHECK_FALSE(Capacity::Gain(capacity, Measured(sample, {6, 6, 6, 6}), 1)->interval);
 }
 
 }  // namespace leeway::retune

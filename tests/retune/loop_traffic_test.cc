@@ -124,8 +124,49 @@ TEST_CASE("drawn traffic is cut into whole windows of its own, or the window is 
   const auto refused = LoopSource::Open(body, options);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.status().message() ==
-        "hours: a window of 5400000000000 ns is not a multiple of the traffic's own, "
-        "3600000000000 ns");
+        "hours: a window of 1.5 h is not a multiple of the traffic's own, 1 h");
+}
+
+TEST_CASE("the default window cuts recorded traffic into six, and a last one ends with the traffic",
+          "[retune][loop]") {
+  std::vector<testing::Call> calls;
+  for (int i = 0; i < 6007; ++i) calls.push_back({i * 0.1, 100});
+  auto options = SourceOptions();
+  options.window = Nanos{0};
+  const LoopSource sixths = LoopSource::Open(Recorded(calls), options).value();
+  REQUIRE(sixths.windows().size() == 6);
+  options.window = 90s;
+  const LoopSource cut = LoopSource::Open(Recorded(calls), options).value();
+  REQUIRE(cut.windows().size() == 7);
+  for (const LoopSource* source : {&sixths, &cut}) {
+    for (const LoopSource::Window& window : source->windows()) {
+      // Ten a second, but for the request at either end.
+      const double seconds = static_cast<double>(window.length().count()) * 1e-9;
+      CHECK(window.expected == Approx(10 * seconds).margin(1.5));
+    }
+    // Ten a second for 60.7 s.
+    if (source == &cut) CHECK(cut.windows().back().length() == 60s + 700ms);
+  }
+}
+
+TEST_CASE("what is drawn to be measured is not counted", "[retune][loop]") {
+  LoopSource source =
+      LoopSource::Open(DrawnHours({{1, 5, 9}, {1, 9000, 9000}}, 900), SourceOptions()).value();
+  REQUIRE(source.Sampled({0, 500}, 1).value()[1].size() == 500);
+  CHECK(source.seen() == 0);
+  CHECK(source.clamped() == 0);
+  REQUIRE(source.Draw({10, 30}, 1).value()[1].size() == 30);
+  CHECK(source.seen() == 40);
+  CHECK(source.clamped() == 30);
+}
+
+TEST_CASE("a request that is drawn twice is in one half of its window", "[retune][loop]") {
+  LoopSource source =
+      LoopSource::Open(Recorded({{0, 5}, {3600, 7}, {3601, 8}}), SourceOptions()).value();
+  const TrafficWindow window = LengthsOf(source.Draw({0, 400}, 3).value()[1]);
+  CHECK(window.lengths.total() == 400);
+  CHECK(window.even.size() == 1);
+  CHECK(window.odd.size() == 1);
 }
 
 TEST_CASE("reading stops when the caller says so", "[retune][loop]") {
