@@ -18,6 +18,8 @@ constexpr double kLeash = 0.015;
 constexpr double kAlike = 0.002;
 constexpr std::int64_t kFewWindows = 5;
 constexpr double kFewRequests = 50'000;
+// What the reference must have saved of frozen's work to be believed on little.
+constexpr double kProven = 0.10;
 // How much of window 0 a plan may be fitted to, the most that is affordable first.
 constexpr double kCovers[] = {0.3, 0.2, 0.1, 0.05, 0.02};
 
@@ -83,7 +85,8 @@ LengthHistogram LeewayPolicy::ByWork(const LengthHistogram& lengths) const {
 bool LeewayPolicy::HomeRemembered() const { return closed_ * ReferenceRule::kHistoryAlpha < 1; }
 
 bool LeewayPolicy::MayCompile() const {
-  const bool little_seen = closed_ < kFewWindows && requests_ < kFewRequests;
+  const bool proven = frozen_work_ - gauge_work_ > kProven * frozen_work_;
+  const bool little_seen = closed_ < kFewWindows && requests_ < kFewRequests && !proven;
   return spent_ < (little_seen ? std::min<std::int64_t>(earned_, 1) : earned_);
 }
 

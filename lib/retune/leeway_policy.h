@@ -16,8 +16,9 @@
 // 4. Compile no more than the traffic moves. The reference rule runs in shadow, cross-fitted, on a
 //    plan of its own that is never built; each time it would have compiled, it earns one compile
 //    here. Still traffic and noise earn little, and the count never exceeds the reference's. Until
-//    five windows or 50,000 requests have been seen, one compile at most: an hour of a small
-//    service cannot tell drift from chance.
+//    five windows or 50,000 requests have been seen, one compile at most, unless the shadow has
+//    saved a tenth of the frozen plan's work by then: an hour of a small service cannot tell a
+//    little drift from chance.
 // 5. Insure the plan out of its gain. Harm against the frozen plan comes when traffic like window 0
 //    returns to a plan that forgot it. Once the day's average has forgotten window 0 too, a
 //    compiled plan is the optimum of the forecast mixed with as much of window 0 as costs at most

@@ -59,12 +59,32 @@ TEST_CASE("a season that returns costs switches, not compiles", "[retune][leeway
 TEST_CASE("until five windows or 50,000 requests have been seen it compiles at most once",
           "[retune][leeway]") {
   Windows windows;
-  for (const std::int64_t length : {100, 200, 400, 800, 1600, 3200}) {
+  for (const std::int64_t length : {100, 104, 100, 96, 100, 104}) {
     windows.push_back(Around(length, 1000));
   }
   CHECK(Study(windows, {"leeway"}).policies[0].retunes <= 1);
-  for (TrafficWindow& w : windows) w.lengths.Scale(100);
-  CHECK(Study(windows, {"leeway"}).policies[0].retunes > 1);
+  // A little that is seen says enough where it says much.
+  Windows steps;
+  for (const std::int64_t length : {100, 200, 200, 400, 400, 800}) {
+    steps.push_back(Around(length, 1000));
+  }
+  CHECK(Study(steps, {"leeway"}).policies[0].retunes > 1);
+}
+
+TEST_CASE("a small service that swings by day and grows is followed from its first hours",
+          "[retune][leeway]") {
+  const auto requests = GENERATE(300, 500, 1000);
+  const auto growth = GENERATE(0, 1, 3);  // per cent an hour
+  CAPTURE(requests, growth);
+  Windows expected;
+  for (std::int64_t hour = 0; hour < 48; ++hour) {
+    const std::int64_t from_noon = hour % 24 < 12 ? hour % 24 : 24 - hour % 24;
+    expected.push_back(Around((60 + 12 * from_noon) * (100 + growth * hour) / 100, 1000));
+  }
+  const BucketStudyResult r =
+      Study(testing::Draw(expected, requests, 7), {"ref", "leeway", "oracle"});
+  CHECK(*r.Find("leeway")->captured >= *r.Find("ref")->captured - 0.02);
+  CHECK(r.Find("leeway")->retunes <= r.Find("ref")->retunes);
 }
 
 TEST_CASE("it never compiles more often than the cross-fitted reference", "[retune][property]") {
