@@ -107,8 +107,9 @@ std::string CompileCommand::PassesText(const View& view) const {
     const std::string name = variant.entry + "/" + variant.name;
     std::size_t ops = 0;
     for (const GroupView& group : variant.groups) ops += group.ops.size();
-    text += "pass fuse " + name + ": " + std::to_string(ops) + " operators in " +
-            std::to_string(variant.groups.size()) + " groups\n";
+    text += "pass fuse " + name + ": " +
+            Counted(static_cast<double>(ops), "operator", "operators") + " in " +
+            Counted(static_cast<double>(variant.groups.size()), "group", "groups") + "\n";
     for (const GroupView& group : variant.groups) {
       text += "  group " + group.name + ":";
       for (const std::string& op : group.ops) text += " " + op;

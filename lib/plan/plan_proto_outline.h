@@ -53,9 +53,14 @@ class FactWriter {
 // Returns what is left in a part of an item, to be told behind the part's value; nothing if empty.
 std::string Leftover(const google::protobuf::MessageLite& message);
 
+// Adds `word value` to a list of parts unless the value is what `otherwise` says.
+void AddPart(std::string& text, std::string_view word, const std::string& value,
+             std::string_view otherwise = "");
+
 // "points[3]"
 std::string Indexed(std::string_view field, std::size_t index);
 
+std::string WorkText(pb::Work& message, Speller& spell);
 // `entry` and `index` locate the variant in the plan.
 VariantItem ReadVariantItem(pb::Variant& message, Index entry, Index index, Speller& spell);
 

@@ -191,8 +191,7 @@ void AddTiling(FactWriter& facts, pb::FusionGroup& in, Speller& spell) {
   tiling.clear_n();
   tiling.clear_k();
   facts.Add(Kind::kTiling, "tiling", "tiling", value + Leftover(tiling));
-  const std::string shards = spell(in.shards(), "1");
-  facts.Add(Kind::kShards, "shards", "shards", shards == "1" ? "" : shards);
+  facts.Add(Kind::kShards, "shards", "shards", spell(in.shards(), "1"));
   in.clear_tiling();
   in.clear_shards();
 }

@@ -108,7 +108,7 @@ TEST_CASE("compile --print-passes tells what became of every operator", "[cli][c
   const Said said = RunLeeway(Compile(scratch, {"--buckets", "32,256", "--print-passes"}));
   CHECK(said.exit_code == 0);
   CHECK_THAT(said.out, Contains("pass buckets: s32=32 s256=256 (as asked)\n") &&
-                           Contains("pass fuse main/s32: 1 operators in 1 groups\n") &&
+                           Contains("pass fuse main/s32: 1 operator in 1 group\n") &&
                            Contains("pass shard and place main/s256:\n"));
   const Json json = Json::parse(
       RunLeeway(Compile(scratch, {"--buckets", "32,256", "--print-passes", "--json"})).out);
