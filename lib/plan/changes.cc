@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "plan/group_match.h"
@@ -111,11 +114,10 @@ class Differ {
     CompareItems({"dim", "dims", Kind::kDimAdded, Kind::kDimRemoved}, "", {}, a_.dims, b_.dims);
     CompareItems({"tensor", "tensors", Kind::kTensorAdded, Kind::kTensorRemoved}, "", {},
                  a_.tensors, b_.tensors);
+    constexpr Kinds kEntries = {"entry", "entries", Kind::kEntryAdded, Kind::kEntryRemoved};
     for (const auto& [a, b] : Paired(a_.entries, b_.entries)) {
-      if (Place place;
-          Both({"entry", "entries", Kind::kEntryAdded, Kind::kEntryRemoved}, "", {}, a, b, place)) {
-        CompareEntries(place, *a, *b);
-      }
+      const Place place = PlaceOf(kEntries, {}, a, b);
+      if (IsInBoth(kEntries, "", place, a, b)) CompareEntries(place, *a, *b);
     }
     return std::move(diff_);
   }
@@ -131,11 +133,14 @@ class Differ {
         {kind, place.before, place.after, Printable(text), before, after, std::nullopt});
   }
 
-  // True, with its place, if the thing is in both plans; else a change says in which it is.
-  bool Both(const Kinds& kinds, const std::string& scope, const Place& parent, const Item* a,
-            const Item* b, Place& place) {
-    if (a != nullptr) place.before = At(parent.before, kinds.field, a->index);
-    if (b != nullptr) place.after = At(parent.after, kinds.field, b->index);
+  static Place PlaceOf(const Kinds& kinds, const Place& parent, const Item* a, const Item* b) {
+    return {a != nullptr ? At(parent.before, kinds.field, a->index) : "",
+            b != nullptr ? At(parent.after, kinds.field, b->index) : ""};
+  }
+
+  // Whether both plans have the thing; else a change says which one has.
+  bool IsInBoth(const Kinds& kinds, const std::string& scope, const Place& place, const Item* a,
+                const Item* b) {
     if (a != nullptr && b != nullptr) return true;
     const std::string& name = a != nullptr ? a->name : b->name;
     Add(a == nullptr ? kinds.added : kinds.removed, place,
@@ -147,8 +152,8 @@ class Differ {
   void CompareItems(const Kinds& kinds, const std::string& scope, const Place& parent,
                     const std::vector<Item>& before, const std::vector<Item>& after) {
     for (const auto& [a, b] : Paired(before, after)) {
-      Place place;
-      if (!Both(kinds, scope, parent, a, b, place)) continue;
+      const Place place = PlaceOf(kinds, parent, a, b);
+      if (!IsInBoth(kinds, scope, place, a, b)) continue;
       CompareFacts(Named(kinds.what, scope, a->name), place, a->facts, b->facts);
     }
   }
@@ -193,10 +198,10 @@ class Differ {
     CompareItems({"operator", "operators", Kind::kOperatorAdded, Kind::kOperatorRemoved}, scope,
                  place, a.operators, b.operators);
     CompareFirstVariant(place, a, b);
+    constexpr Kinds kVariants = {"variant", "variants", Kind::kVariantAdded, Kind::kVariantRemoved};
     for (const auto& [left, right] : Paired(a.variants, b.variants)) {
-      Place at;
-      if (Both({"variant", "variants", Kind::kVariantAdded, Kind::kVariantRemoved}, scope, place,
-               left, right, at)) {
+      const Place at = PlaceOf(kVariants, place, left, right);
+      if (IsInBoth(kVariants, scope, at, left, right)) {
         CompareVariants(scope, at, a.index, *left, b.index, *right);
       }
     }

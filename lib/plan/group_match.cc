@@ -63,7 +63,7 @@ class Matcher {
 
   GroupMatch Run() {
     MatchEqual();
-    MatchParts(a_, b_, /*whole=*/&Regrouping::before, /*parts=*/&Regrouping::after);
+    MatchParts(a_, b_, &Regrouping::before, &Regrouping::after);
     MatchParts(b_, a_, &Regrouping::after, &Regrouping::before);
     MatchNames();
     CollectRest();

@@ -102,6 +102,17 @@ class Drawing {
   // The tensor in memory that a view shows.
   Index Stored(Index tensor) const { return body_.tensors[tensor].alias_of.value_or(tensor); }
 
+  // Of two rising lists what is in both, in time of the shorter one: a STATE tensor may have as
+  // many writers as there are groups.
+  static std::vector<Index> Common(const std::vector<Index>& a, const std::vector<Index>& b) {
+    if (a.size() > b.size()) return Common(b, a);
+    std::vector<Index> common;
+    for (const Index index : a) {
+      if (std::binary_search(b.begin(), b.end(), index)) common.push_back(index);
+    }
+    return common;
+  }
+
   std::string EdgesText(Index e, Index v, const std::optional<std::vector<std::int64_t>>& dims) {
     const std::vector<Group>& groups = body_.entries[e].variants[v].groups;
     absl::flat_hash_map<Index, std::vector<Index>> writers;  // groups by stored tensor
@@ -114,7 +125,9 @@ class Drawing {
       for (const Index tensor : groups[g].reads) {
         const auto found = writers.find(Stored(tensor));
         if (found == writers.end()) continue;
-        for (const Index writer : found->second) carried[writer].push_back(tensor);
+        for (const Index writer : Common(found->second, groups[g].predecessors)) {
+          carried[writer].push_back(tensor);
+        }
       }
       for (const Index before : groups[g].predecessors) {
         text += "      " + Node(e, v, before) + " -> " + Node(e, v, g) +

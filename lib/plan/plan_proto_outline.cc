@@ -148,15 +148,16 @@ Item ReadTensorItem(pb::Tensor& in, Index index, Speller& spell) {
 // uses of a STATE tensor, which follows from the order in which the entry lists its operators.
 std::string WaitsText(const Body& plan, const Entry& entry, const Operator& op) {
   const auto stored = [&](Index tensor) { return plan.tensors[tensor].alias_of.value_or(tensor); };
+  std::vector<Index> inputs;
+  for (const Index input : op.inputs) inputs.push_back(stored(input));
+  std::sort(inputs.begin(), inputs.end());
   std::vector<std::string> waits;
   for (const Index before : op.predecessors) {
     const Operator& earlier = entry.operators[before];
     const bool produces =
         std::any_of(earlier.outputs.begin(), earlier.outputs.end(), [&](Index output) {
           const bool state = plan.tensors[stored(output)].kind == TensorKind::kState;
-          return !state && std::any_of(op.inputs.begin(), op.inputs.end(), [&](Index input) {
-            return stored(input) == stored(output);
-          });
+          return !state && std::binary_search(inputs.begin(), inputs.end(), stored(output));
         });
     if (!produces) waits.push_back(Atom(earlier.name));
   }
