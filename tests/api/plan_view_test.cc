@@ -101,6 +101,27 @@ TEST_CASE("what has no profile is modelled where a device is given, and adds up 
   CHECK(ViewPlan(profiled, {.device = &device}).value().at(0).total == Nanos(4000));
 }
 
+TEST_CASE("a group that the device cannot run has no time and says why", "[api][view]") {
+  const auto plan = [](bool profiled) {
+    PlanBuilder builder("toy", {"test", "1"});
+    const EntryRef entry = builder.Entry("main");
+    const OpRef op = entry.Op("op", Vector{64, 1}, {entry.Input("x", DType::kF32, {64})});
+    const GroupRef group = entry.Variant("v").Group("g", {op}).Pin("nowhere:0");
+    if (profiled) group.Predict({}, Nanos(5));
+    return std::move(builder).Build().value();
+  };
+  const Device device = Shipped();
+  const GroupView group = ViewPlan(plan(false), {.device = &device}).value().at(0).groups.at(0);
+  CHECK_FALSE(group.time);
+  CHECK(group.origin == TimeOrigin::kUnprofiled);
+  CHECK_THAT(group.reason, Contains("no core class \"nowhere\""));
+  CHECK_FALSE(group.sram_bytes);
+  // What the plan says itself needs no device.
+  const GroupView profiled = ViewPlan(plan(true), {.device = &device}).value().at(0).groups.at(0);
+  CHECK(profiled.time == Nanos(5));
+  CHECK(profiled.reason.empty());
+}
+
 // main's "v" runs the loop `seq` times, and one operator beside it.
 Plan Loop() {
   PlanBuilder builder("loop", {"test", "1"});

@@ -138,6 +138,28 @@ TEST_CASE("plan check of a file that is no plan checks the others and exits 3", 
   CHECK_THAT(missing.err, Contains("none.pb"));
 }
 
+TEST_CASE("plan check --strict takes warnings for errors", "[cli][plan]") {
+  const Scratch scratch;
+  // An entry without variants is worth a warning.
+  const std::string all(kPlan);
+  const std::string plan =
+      scratch.Write("p.textproto", all.substr(0, all.find("  variants {")) + "}\n");
+  const Said mild = RunLeeway({"plan", "check", plan});
+  CHECK(mild.exit_code == 0);
+  CHECK_THAT(mild.out, Contains("  warning: ") && Contains("1 finding, 1 warning among them"));
+  const Said strict = RunLeeway({"plan", "check", plan, "--strict"});
+  CHECK(strict.exit_code == 1);
+  CHECK_THAT(strict.out, Contains("  error: ") && !Contains("warning"));
+  const Said machine = RunLeeway({"plan", "check", plan, "--strict", "--json"});
+  CHECK(machine.exit_code == 1);
+  const Json json = Json::parse(machine.out);
+  CHECK(json["strict"] == true);
+  CHECK(json["ok"] == false);
+  CHECK(json["findings"][0]["severity"] == "error");
+  // It is a plan, and has a digest, all the same.
+  CHECK(json["digest"].is_string());
+}
+
 TEST_CASE("plan show tells what groups take, read and write, and by what authority",
           "[cli][plan]") {
   const Scratch scratch;
