@@ -27,9 +27,12 @@ struct CompileOptions {
   std::string entry = {};
   // Dim to bucket; the only dim that is bound at submit and is no batch dim if empty.
   std::string dim = {};
-  // Upper edges of the buckets, rising within the dim's domain; those of the model's own variants
-  // if empty.
+  // Upper edges of the buckets, rising within the dim's domain; if empty, `variants` edges or
+  // those of the model's own variants.
   std::vector<std::int64_t> buckets = {};
+  // Where no edges are named, at most so many that serve the model's shape profile with the least
+  // core time, each length of the profile within the largest; 0: none are chosen.
+  int variants = 0;
   // The most requests of a batch that variants are compiled for; fewer where more would not fit.
   int max_batch = 8;
 };
@@ -46,9 +49,9 @@ struct CompileOptions {
 //
 // kNotFound for an entry or a dim that the model lacks; kInvalidArgument where either is ambiguous
 // or unfit, for buckets that leave the domain or do not rise, where there are neither buckets nor
-// variants to take them from, and for max_batch < 1; kFailedPrecondition if no core can do the
-// work; kResourceExhausted where not even a batch of one fits; kOutOfRange for costs that overflow;
-// kUnimplemented for what the cost model does not cover.
+// variants or a shape profile to take them from, for variants < 0 and max_batch < 1;
+// kFailedPrecondition if no core can do the work; kResourceExhausted where not even a batch of one
+// fits; kOutOfRange for costs that overflow; kUnimplemented for what the cost model does not cover.
 Result<Plan> Compile(const Plan& model, const Device& device, const CompileOptions& options = {});
 
 // What one request costs that fills a variant: by itself, at the upper end of every dim but batch

@@ -1,6 +1,7 @@
 #include "leeway/compile.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -9,6 +10,8 @@
 #include "compile/compiler.h"
 #include "device/spec.h"
 #include "plan/body.h"
+#include "retune/bucketing.h"
+#include "retune/length_histogram.h"
 #include "sched/cost_table.h"
 #include "sched/run_graph.h"
 
@@ -28,6 +31,44 @@ Result<std::vector<std::int64_t>> OwnBuckets(const plan::Body& model,
   if (!edges.empty()) return edges;
   return base::InvalidArgument(absl::StrCat(
       "entry \"", entry.name, "\" has no variants to take buckets from: name bucket edges"));
+}
+
+// The best edges, among the lengths of the profile, for what the plan says that it is tuned for.
+Result<std::vector<std::int64_t>> FitToProfile(const plan::Body& model, compile::Compiler& compiler,
+                                               int count) {
+  retune::LengthHistogram lengths;
+  for (const plan::ShapePoint& point : model.shape_profile) {
+    lengths.Add(std::max<std::int64_t>(point.dims[compiler.dim()], 1), point.weight);
+  }
+  if (lengths.empty()) {
+    return base::InvalidArgument(
+        absl::StrCat("plan \"", model.model,
+                     "\" has no shape profile to choose buckets from: name bucket edges"));
+  }
+  // What a length costs under the best edge at or above it, and that edge: a longer one may cost
+  // less than a shorter.
+  struct Best {
+    double work;
+    std::int64_t edge;
+  };
+  std::map<std::int64_t, Best> best;
+  for (std::size_t i = lengths.size(); i-- > 0;) {
+    const std::int64_t length = lengths[i].length;
+    LEEWAY_ASSIGN_OR_RETURN(const Nanos time, compiler.CoreTime(length));
+    const double work = std::max(1.0, static_cast<double>(time.count()));
+    const bool least = best.empty() || work <= best.begin()->second.work;
+    best.emplace(length, least ? Best{work, length} : best.begin()->second);
+  }
+  retune::BucketSpec spec;
+  spec.max_buckets = count;
+  spec.tail = retune::Tail::kCovered;
+  spec.cost = [&best](std::int64_t length) { return best.at(length).work; };
+  std::vector<std::int64_t> edges;
+  for (const std::int64_t edge : retune::FitBuckets(lengths, spec).edges) {
+    edges.push_back(best.at(edge).edge);
+  }
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  return edges;
 }
 
 Result<compile::Compiler> CompilerFor(const Plan& model, const Device& device,
@@ -85,8 +126,13 @@ Result<VariantPrediction> Predict(const plan::Body& plan, const device::Spec& de
 
 Result<Plan> Compile(const Plan& model, const Device& device, const CompileOptions& options) {
   LEEWAY_ASSIGN_OR_RETURN(compile::Compiler compiler, CompilerFor(model, device, options));
+  if (options.variants < 0) {
+    return base::InvalidArgument(absl::StrCat("variants is ", options.variants, ", below 0"));
+  }
   std::vector<std::int64_t> edges = options.buckets;
-  if (edges.empty()) {
+  if (edges.empty() && options.variants > 0) {
+    LEEWAY_ASSIGN_OR_RETURN(edges, FitToProfile(*model.body(), compiler, options.variants));
+  } else if (edges.empty()) {
     LEEWAY_ASSIGN_OR_RETURN(edges, OwnBuckets(*model.body(), compiler));
   }
   LEEWAY_ASSIGN_OR_RETURN(std::shared_ptr<const plan::Body> body, compiler.Compile(edges));

@@ -43,6 +43,8 @@ std::unique_ptr<Command> MakeBucketsCommand();
 std::unique_ptr<Command> MakeCompileCommand();
 std::unique_ptr<Command> MakePlanCheckCommand();
 std::unique_ptr<Command> MakePlanShowCommand();
+std::unique_ptr<Command> MakePlanDiffCommand();
+std::unique_ptr<Command> MakePlanConvertCommand();
 
 // All of them, in the order of the list that help prints.
 using Commands = std::vector<std::unique_ptr<Command>>;

@@ -7,6 +7,7 @@
 #include "cli/json.h"
 #include "cli/units.h"
 #include "leeway/compile.h"
+#include "leeway/plan_view.h"
 
 namespace leeway::cli {
 namespace {
@@ -29,6 +30,7 @@ class CompileCommand : public Command {
   }
   std::vector<std::string_view> examples() const override {
     return {"leeway compile llama2_7b_prefill --buckets 128,512,2048,8192 -o llama.pb",
+            "leeway compile llama2_7b_prefill --variants 4 --print-passes",
             "leeway compile bert.textproto --device my_device.pb --json"};
   }
   void Declare(CLI::App& app) override {
@@ -38,6 +40,11 @@ class CompileCommand : public Command {
             "onnxim_tpuv4_c4).");
     AddIntegers(app, "--buckets", &options_.buckets,
                 "Upper edges of the buckets, rising (default: those of the plan's own variants).");
+    AddInteger(app, "--variants", {1, 4096}, &variants_,
+               "Instead of --buckets: at most N buckets, the best for the plan's shape profile.");
+    AddFlag(app, "--print-passes", &print_passes_,
+            "Tell what each pass of the compiler made of each variant: buckets, fusion, shards, "
+            "placement.");
     AddText(app, "--entry", "NAME", &options_.entry,
             "Entry of the plan to compile, with all it calls (default: its only one).");
     AddText(app, "--dim", "NAME", &options_.dim,
@@ -47,7 +54,12 @@ class CompileCommand : public Command {
         "The most requests of a batch that variants are compiled for; fewer where more would "
         "not fit (default 8).");
   }
-  std::string Objection() const override { return plan_.empty() ? "compile needs a PLAN" : ""; }
+  std::string Objection() const override {
+    if (variants_ > 0 && !options_.buckets.empty()) {
+      return "--buckets and --variants both choose the buckets: give one";
+    }
+    return plan_.empty() ? "compile needs a PLAN" : "";
+  }
   Ending Run(const Invocation& invocation) override;
 
  private:
@@ -56,7 +68,11 @@ class CompileCommand : public Command {
     const Device& device;
     const Plan& compiled;
     const std::vector<VariantPrediction>& variants;
+    // With --print-passes.
+    std::vector<VariantView> passes;
   };
+  std::string BucketOrigin() const;
+  std::string PassesText(const View& view) const;
   std::string Screen(const View& view, const Ink& ink) const;
   std::string Document(const View& view, const Stopwatch& watch) const;
   Ending Failed(const Status& status) const;
@@ -64,6 +80,8 @@ class CompileCommand : public Command {
   std::string plan_;
   std::string device_ = "onnxim_tpuv4_c4";
   std::int64_t max_batch_ = 8;
+  std::int64_t variants_ = 0;
+  bool print_passes_ = false;
   CompileOptions options_;
 };
 
@@ -71,6 +89,57 @@ std::uint64_t Groups(const std::vector<VariantPrediction>& variants) {
   std::uint64_t groups = 0;
   for (const VariantPrediction& variant : variants) groups += variant.groups;
   return groups;
+}
+
+std::string CompileCommand::BucketOrigin() const {
+  if (variants_ > 0) return "the best for the plan's shape profile";
+  return options_.buckets.empty() ? "those of the plan's own variants" : "as asked";
+}
+
+// Lines to search: the pass, the variant, and what came of it.
+std::string CompileCommand::PassesText(const View& view) const {
+  std::string text = "pass buckets:";
+  for (const VariantPrediction& variant : view.variants) {
+    text += " " + variant.name + "=" + std::to_string(variant.edge);
+  }
+  text += " (" + BucketOrigin() + ")\n";
+  for (const VariantView& variant : view.passes) {
+    const std::string name = variant.entry + "/" + variant.name;
+    std::size_t ops = 0;
+    for (const GroupView& group : variant.groups) ops += group.ops.size();
+    text += "pass fuse " + name + ": " +
+            Counted(static_cast<double>(ops), "operator", "operators") + " in " +
+            Counted(static_cast<double>(variant.groups.size()), "group", "groups") + "\n";
+    for (const GroupView& group : variant.groups) {
+      text += "  group " + group.name + ":";
+      for (const std::string& op : group.ops) text += " " + op;
+      text += "\n";
+    }
+    text += "pass shard and place " + name + ":\n";
+    for (const GroupView& group : variant.groups) {
+      text += "  group " + group.name + ": shards " + std::to_string(group.shards) + " placement " +
+              group.placement + "\n";
+    }
+  }
+  return text;
+}
+
+Json PassesJson(const std::vector<VariantView>& passes) {
+  Json json = Json::array();
+  for (const VariantView& variant : passes) {
+    Json one;
+    one["entry"] = variant.entry;
+    one["variant"] = variant.name;
+    one["groups"] = Json::array();
+    for (const GroupView& group : variant.groups) {
+      one["groups"].push_back({{"name", group.name},
+                               {"ops", group.ops},
+                               {"shards", group.shards},
+                               {"placement", group.placement}});
+    }
+    json.push_back(std::move(one));
+  }
+  return json;
 }
 
 std::string CompileCommand::Screen(const View& view, const Ink& ink) const {
@@ -92,7 +161,7 @@ std::string CompileCommand::Screen(const View& view, const Ink& ink) const {
          ink.Faint(Wrapped("predicted: longest path of one request that fills the bucket · core "
                            "time: what it costs all cores together · simulated (uncalibrated)",
                            0)) +
-         "\n";
+         "\n" + (print_passes_ ? "\n" + PassesText(view) : "");
 }
 
 std::string CompileCommand::Document(const View& view, const Stopwatch& watch) const {
@@ -125,6 +194,8 @@ std::string CompileCommand::Document(const View& view, const Stopwatch& watch) c
   predicted["variant"] = longest.name;
   predicted["path_ns"] = longest.predicted.count();
   predicted["core_time_ns"] = longest.core_time.count();
+  document["buckets"] = BucketOrigin();
+  if (print_passes_) document["passes"] = PassesJson(view.passes);
   document["host"] = HostFigures(watch);
   return JsonText(document);
 }
@@ -135,6 +206,7 @@ Ending CompileCommand::Failed(const Status& status) const {
 
 Ending CompileCommand::Run(const Invocation& invocation) {
   options_.max_batch = static_cast<int>(max_batch_);
+  options_.variants = static_cast<int>(variants_);
   const Result<Plan> model = LoadPlan(plan_);
   if (!model.ok()) return EndingOf(model.status());
   const Result<Device> device = LoadDevice(device_);
@@ -147,7 +219,12 @@ Ending CompileCommand::Run(const Invocation& invocation) {
   invocation.Detail("compiled in " +
                     FormatDuration(Nanos{std::llround(watch.wall_seconds() * 1e9)}) + "; digest " +
                     compiled->digest());
-  const View view = {*model, *device, *compiled, *variants};
+  View view = {*model, *device, *compiled, *variants, {}};
+  if (print_passes_) {
+    Result<std::vector<VariantView>> passes = ViewPlan(*compiled);
+    if (!passes.ok()) return Failed(passes.status());
+    view.passes = *std::move(passes);
+  }
   const std::string text =
       invocation.options().json ? Document(view, watch) : Screen(view, invocation.ink());
   if (!invocation.options().output.empty()) {

@@ -13,18 +13,23 @@ bool EndsWith(std::string_view text, std::string_view end) {
 }
 
 bool IsTextForm(const std::string& path) {
-  return (EndsWith(path, ".textproto") || EndsWith(path, ".json")) && FileExists(path);
+  return FormOf(path) != Form::kBinary && FileExists(path);
 }
 
 // The binary form of a file in one of the text forms.
 Result<std::string> ReadTextForm(Schema schema, const std::string& path) {
   Result<std::string> text = ReadFile(path);
   if (!text.ok()) return text;
-  return EndsWith(path, ".json") ? JsonToBinary(schema, *text, path)
-                                 : TextToBinary(schema, *text, path);
+  return FormOf(path) == Form::kJson ? JsonToBinary(schema, *text, path)
+                                     : TextToBinary(schema, *text, path);
 }
 
 }  // namespace
+
+Form FormOf(std::string_view path) {
+  if (EndsWith(path, ".textproto")) return Form::kText;
+  return EndsWith(path, ".json") ? Form::kJson : Form::kBinary;
+}
 
 Result<std::string> ReadPlan(const std::string& path_or_name) {
   if (IsTextForm(path_or_name)) return ReadTextForm(Schema::kPlan, path_or_name);
@@ -46,6 +51,13 @@ Result<Device> LoadDevice(const std::string& path_or_name) {
   const Result<std::string> bytes = ReadTextForm(Schema::kDevice, path_or_name);
   if (!bytes.ok()) return bytes.status();
   return Device::Parse(*bytes, path_or_name);
+}
+
+Result<std::optional<Device>> LoadDeviceIfNamed(const std::string& path_or_name) {
+  if (path_or_name.empty()) return std::optional<Device>();
+  Result<Device> device = LoadDevice(path_or_name);
+  if (!device.ok()) return device.status();
+  return std::optional<Device>(*std::move(device));
 }
 
 Result<Traffic> OpenTraffic(const TrafficArguments& arguments) {

@@ -169,8 +169,48 @@ void AddChoice(CLI::App& app, const std::string& name, const std::vector<std::st
       about);
 }
 
+void AddDims(CLI::App& app, const std::string& name, Dims* target, const std::string& about) {
+  AddOption(
+      app, name, "DIM=N,...",
+      [=](const std::string& value) {
+        target->clear();
+        for (std::size_t start = 0; start <= value.size();) {
+          const std::size_t comma = std::min(value.find(',', start), value.size());
+          const std::string part = value.substr(start, comma - start);
+          const std::size_t equals = part.find('=');
+          const auto number = equals == std::string::npos
+                                  ? std::nullopt
+                                  : ParseWhole<std::int64_t>(part.substr(equals + 1));
+          if (!number || equals == 0) {
+            Refuse(name, value, "a list of dimensions with whole numbers, such as seq=128,batch=1");
+          }
+          target->push_back({part.substr(0, equals), *number});
+          start = comma + 1;
+        }
+      },
+      about);
+}
+
+void AddShare(CLI::App& app, const std::string& name, double* target, const std::string& about) {
+  AddOption(
+      app, name, "SHARE",
+      [=](const std::string& value) {
+        const bool percent = !value.empty() && value.back() == '%';
+        const auto number = ParseNumber(percent ? value.substr(0, value.size() - 1) : value);
+        if (!number || *number < 0)
+          Refuse(name, value, "a share of at least 0, such as 5% or 0.05");
+        *target = percent ? *number / 100 : *number;
+      },
+      about);
+}
+
 void AddArgument(CLI::App& app, const std::string& name, std::string* target,
                  const std::string& about) {
+  app.add_option(name, *target, about)->type_name(name);
+}
+
+void AddArguments(CLI::App& app, const std::string& name, std::vector<std::string>* target,
+                  const std::string& about) {
   app.add_option(name, *target, about)->type_name(name);
 }
 

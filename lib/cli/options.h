@@ -17,6 +17,7 @@
 
 #include "leeway/time.h"
 #include "leeway/traffic.h"
+#include "leeway/types.h"
 
 namespace leeway::cli {
 
@@ -55,9 +56,17 @@ void AddDuration(CLI::App& app, const std::string& name, Zero zero, std::optiona
 void AddChoice(CLI::App& app, const std::string& name, const std::vector<std::string>& choices,
                std::string* target, const std::string& about);
 
+// "seq=128,batch=1"
+void AddDims(CLI::App& app, const std::string& name, Dims* target, const std::string& about);
+// A share as "5%" or "0.05", at least 0.
+void AddShare(CLI::App& app, const std::string& name, double* target, const std::string& about);
+
 // What the command takes besides options.
 void AddArgument(CLI::App& app, const std::string& name, std::string* target,
                  const std::string& about);
+// One or more.
+void AddArguments(CLI::App& app, const std::string& name, std::vector<std::string>* target,
+                  const std::string& about);
 
 // What -o names.
 enum class OutputForm { kFile, kFolder };

@@ -197,6 +197,8 @@ Commands MakeCommands() {
   commands.push_back(MakeCompileCommand());
   commands.push_back(MakePlanCheckCommand());
   commands.push_back(MakePlanShowCommand());
+  commands.push_back(MakePlanDiffCommand());
+  commands.push_back(MakePlanConvertCommand());
   return commands;
 }
 

@@ -121,11 +121,24 @@ std::optional<Prediction> PlannedTime(const plan::Group& group,
   return Prediction{Nanos(*value), Prediction::Range::kInside};
 }
 
-double PlannedBytes(const plan::Group& group, std::span<const std::int64_t> dims) {
+namespace {
+
+double MeanOf(const plan::Group& group, std::span<const std::int64_t> dims,
+              std::int64_t ProfilePoint::*figure) {
   if (group.profile.empty()) return 0;
-  return Interpolation(group.profile, dims).Mean([](const ProfilePoint& point) {
-    return static_cast<double>(point.dram_bytes);
+  return Interpolation(group.profile, dims).Mean([figure](const ProfilePoint& point) {
+    return static_cast<double>(point.*figure);
   });
+}
+
+}  // namespace
+
+double PlannedBytes(const plan::Group& group, std::span<const std::int64_t> dims) {
+  return MeanOf(group, dims, &ProfilePoint::dram_bytes);
+}
+
+double PlannedSram(const plan::Group& group, std::span<const std::int64_t> dims) {
+  return MeanOf(group, dims, &ProfilePoint::sram_peak_bytes);
 }
 
 }  // namespace leeway::device

@@ -95,8 +95,9 @@ struct Prediction {
   enum class Range { kInside, kExtrapolated } range = Range::kInside;
 };
 std::optional<Prediction> PlannedTime(const plan::Group& group, std::span<const std::int64_t> dims);
-// As PlannedTime, of the profile's DRAM bytes; 0 without points.
+// As PlannedTime, of the profile's DRAM bytes and SRAM peak; 0 without points.
 double PlannedBytes(const plan::Group& group, std::span<const std::int64_t> dims);
+double PlannedSram(const plan::Group& group, std::span<const std::int64_t> dims);
 
 }  // namespace leeway::device
 

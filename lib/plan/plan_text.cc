@@ -5,16 +5,6 @@
 namespace leeway::plan {
 namespace {
 
-// Names may hold blanks and control characters; a line must stay a line.
-std::string Word(std::string_view name) {
-  std::string word;
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    word += byte <= ' ' || byte == 0x7f ? '_' : c;
-  }
-  return word.empty() ? "-" : word;
-}
-
 std::string_view BindName(Bind bind) {
   switch (bind) {
     case Bind::kSubmit:
@@ -41,6 +31,8 @@ std::string_view RuleName(BatchRule rule) {
   return "?";
 }
 
+std::string Number(std::int64_t value) { return std::to_string(value); }
+
 std::string_view ModeName(PlacementMode mode) {
   switch (mode) {
     case PlacementMode::kAny:
@@ -53,11 +45,9 @@ std::string_view ModeName(PlacementMode mode) {
   return "?";
 }
 
-std::string Number(std::int64_t value) { return std::to_string(value); }
-
 class Printer {
  public:
-  explicit Printer(const Body& body) : body_(body) {}
+  Printer(const Body& body, const Extras& extras) : body_(body), extras_(extras) {}
 
   std::string Print() {
     text_ += "plan " + Word(body_.model) + " by " + Word(body_.producer) + " " +
@@ -69,7 +59,7 @@ class Printer {
     }
     text_ += "tensors " + Number(static_cast<std::int64_t>(body_.tensors.size())) + " weights " +
              Number(body_.WeightBytes()) + " B\n";
-    for (const Entry& entry : body_.entries) PrintEntry(entry);
+    for (Index e = 0; e < body_.entries.size(); ++e) PrintEntry(e);
     return std::move(text_);
   }
 
@@ -78,24 +68,56 @@ class Printer {
     return expr.Print([&](std::size_t dim) -> std::string_view { return body_.dims[dim].name; });
   }
 
-  void PrintEntry(const Entry& entry) {
+  bool Shows(Index entry, Index variant) const {
+    return extras_.shows == nullptr || extras_.shows(entry, variant);
+  }
+
+  bool ShowsAny(Index e) const {
+    const auto variants = static_cast<Index>(body_.entries[e].variants.size());
+    for (Index v = 0; v < variants; ++v) {
+      if (Shows(e, v)) return true;
+    }
+    return extras_.shows == nullptr;
+  }
+
+  void PrintEntry(Index e) {
+    if (!ShowsAny(e)) return;
+    const Entry& entry = body_.entries[e];
     text_ += "entry " + Word(entry.name) + (entry.internal ? " internal" : "") + " operators " +
              Number(static_cast<std::int64_t>(entry.operators.size())) + "\n";
-    for (const Variant& variant : entry.variants) {
-      text_ += "  variant " + Word(variant.name);
-      for (std::size_t i = 0; i < body_.dims.size(); ++i) {
-        PrintRange(body_.dims[i], variant.envelope[i]);
-      }
+    for (Index v = 0; v < entry.variants.size(); ++v) {
+      if (Shows(e, v)) PrintVariant(e, v);
+    }
+  }
+
+  void PrintVariant(Index e, Index v) {
+    const Entry& entry = body_.entries[e];
+    const Variant& variant = entry.variants[v];
+    text_ += "  variant " + Word(variant.name);
+    for (std::size_t i = 0; i < body_.dims.size(); ++i) {
+      PrintRange(body_.dims[i], variant.envelope[i]);
+    }
+    if (extras_.dims != nullptr) PrintDims(extras_.dims(e, v));
+    text_ += '\n';
+    for (const Constraint& constraint : variant.constraints) {
+      text_ += "    require " + Show(constraint.expr) + " in [" + Number(constraint.min) + ", " +
+               Number(constraint.max) + "] multiple of " + Number(constraint.multiple_of) + "\n";
+    }
+    for (Index g = 0; g < variant.groups.size(); ++g) {
+      PrintGroup(entry, variant.groups[g]);
+      if (extras_.group_words != nullptr) text_ += " " + extras_.group_words(e, v, g);
       text_ += '\n';
-      for (const Constraint& constraint : variant.constraints) {
-        text_ += "    require " + Show(constraint.expr) + " in [" + Number(constraint.min) + ", " +
-                 Number(constraint.max) + "] multiple of " + Number(constraint.multiple_of) + "\n";
-      }
-      for (const Group& group : variant.groups) PrintGroup(entry, group);
-      for (const Elided& elided : variant.elided) {
-        text_ += "    elided " + Word(entry.operators[elided.op].name) + ": " +
-                 Word(elided.reason) + "\n";
-      }
+    }
+    for (const Elided& elided : variant.elided) {
+      text_ +=
+          "    elided " + Word(entry.operators[elided.op].name) + ": " + Word(elided.reason) + "\n";
+    }
+  }
+
+  void PrintDims(const std::optional<std::vector<std::int64_t>>& dims) {
+    text_ += dims ? " at" : " at -";
+    for (std::size_t i = 0; dims && i < dims->size(); ++i) {
+      text_ += " " + Word(body_.dims[i].name) + "=" + Number((*dims)[i]);
     }
   }
 
@@ -117,13 +139,7 @@ class Printer {
       next += again ? 1 : 0;
       text_ += (again ? " ~" : " ") + Word(entry.operators[op].name);
     }
-    text_.append(" placement ").append(ModeName(group.placement.mode));
-    for (const CoreRef& core : group.placement.cores) {
-      text_ += " " + (core.core_class.empty() ? "*" : Word(core.core_class)) + ":" +
-               (core.index ? Number(*core.index) : "*");
-      if (core.device) text_ += "@" + Number(*core.device);
-    }
-    text_ += " shards " + Show(group.shards);
+    text_ += " placement " + PlacementText(group.placement) + " shards " + Show(group.shards);
     const Tiling& tiling = group.tiling;
     if (tiling.m != 0 || tiling.n != 0 || tiling.k != 0) {
       text_ += " tiling " + Number(tiling.m) + "x" + Number(tiling.n) + "x" + Number(tiling.k);
@@ -133,15 +149,35 @@ class Printer {
       text_ += " profile " + Number(static_cast<std::int64_t>(group.profile.size()));
     }
     if (group.cost_ns) text_ += " cost_ns " + Show(*group.cost_ns);
-    text_ += '\n';
   }
 
   const Body& body_;
+  const Extras& extras_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string ToText(const Body& body) { return Printer(body).Print(); }
+// Names may hold blanks and control characters; a line must stay a line.
+std::string Word(std::string_view name) {
+  std::string word;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    word += byte <= ' ' || byte == 0x7f ? '_' : c;
+  }
+  return word.empty() ? "-" : word;
+}
+
+std::string PlacementText(const Placement& placement) {
+  std::string text(ModeName(placement.mode));
+  for (const CoreRef& core : placement.cores) {
+    text += " " + (core.core_class.empty() ? "*" : Word(core.core_class)) + ":" +
+            (core.index ? Number(*core.index) : "*");
+    if (core.device) text += "@" + Number(*core.device);
+  }
+  return text;
+}
+
+std::string ToText(const Body& body, const Extras& extras) { return Printer(body, extras).Print(); }
 
 }  // namespace leeway::plan

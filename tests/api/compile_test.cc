@@ -1,5 +1,8 @@
 #include "leeway/compile.h"
 
+#include <algorithm>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "leeway/plan_builder.h"
@@ -67,6 +70,64 @@ TEST_CASE("predictions are made for plans of other compilers too", "[api][compil
   CHECK(EdgesOf(variants) == std::vector<std::int64_t>{512, 64, 64});
   CHECK(variants[0].groups == 2);
   CHECK(variants[0].max_batch == 4);
+}
+
+// A product whose shape profile has these lengths, each with its weight.
+Plan Expecting(const std::vector<std::pair<std::int64_t, double>>& points) {
+  PlanBuilder builder("toy", {"test", "1"});
+  const Size seq = builder.Dim("seq", {1, 512}, BatchRule::kMax);
+  const EntryRef entry = builder.Entry("main");
+  const TensorRef x = entry.Input("x", DType::kBf16, {seq, 256});
+  entry.Op("mm", Gemm{seq, 256, 256}, {x, entry.Weight("w", DType::kBf16, {256, 256})});
+  for (const auto& [length, weight] : points) builder.Expect({{"seq", length}}, weight);
+  return std::move(builder).Build().value();
+}
+
+TEST_CASE("chosen buckets cost the shape profile no more than any other so many",
+          "[api][compile]") {
+  const std::vector<std::pair<std::int64_t, double>> points = {
+      {20, 5}, {60, 1}, {130, 3}, {300, 2}, {500, 0.5}};
+  const Plan model = Expecting(points);
+  const auto edges_of = [&](const CompileOptions& options) {
+    return EdgesOf(PredictVariants(Compile(model, Shipped(), options).value(), Shipped()).value());
+  };
+  // Every plan of three edges that covers the longest, by what its variants cost a request.
+  const auto cost = [&](const std::vector<std::int64_t>& edges) {
+    const Plan plan = Compile(model, Shipped(), {.buckets = edges}).value();
+    const std::vector<VariantPrediction> variants = PredictVariants(plan, Shipped()).value();
+    double sum = 0;
+    for (const auto& [length, weight] : points) {
+      for (const VariantPrediction& variant : variants) {
+        if (variant.edge < length) continue;
+        sum += weight * static_cast<double>(variant.core_time.count());
+        break;
+      }
+    }
+    return sum;
+  };
+  double least = cost({500});
+  for (std::size_t i = 0; i + 1 < points.size(); ++i) {
+    for (std::size_t j = i + 1; j + 1 < points.size(); ++j) {
+      least = std::min(least, cost({points[i].first, points[j].first, 500}));
+    }
+    least = std::min(least, cost({points[i].first, 500}));
+  }
+  const std::vector<std::int64_t> chosen = edges_of({.variants = 3});
+  CHECK(chosen.size() <= 3);
+  CHECK(chosen.back() >= 500);
+  CHECK(cost(chosen) == Approx(least));
+  // Enough buckets for every length are one each, or fewer where one costs no less.
+  CHECK(cost(edges_of({.variants = 9})) == Approx(cost({20, 60, 130, 300, 500})).epsilon(1e-9));
+  CHECK(edges_of({.buckets = {64}, .variants = 3}) == std::vector<std::int64_t>{64});
+}
+
+TEST_CASE("buckets cannot be chosen without a shape profile, nor fewer than none",
+          "[api][compile]") {
+  const Status without = Compile(Expecting({}), Shipped(), {.variants = 2}).status();
+  CHECK(without.code() == StatusCode::kInvalidArgument);
+  CHECK_THAT(std::string(without.message()), Catch::Contains("no shape profile"));
+  CHECK(Compile(Expecting({{8, 1}}), Shipped(), {.variants = -1}).status().code() ==
+        StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -89,6 +89,34 @@ TEST_CASE("compile refuses buckets that leave the domain, and leaves no file", "
   CHECK(scratch.Files() == Words{"d.textproto", "p.textproto"});
 }
 
+TEST_CASE("compile --variants chooses buckets by the plan's shape profile", "[cli][compile]") {
+  const Scratch scratch;
+  const Said without = RunLeeway(Compile(scratch, {"--variants", "2"}));
+  CHECK(without.exit_code == 3);
+  CHECK_THAT(without.err, Contains("no shape profile"));
+  CHECK(RunLeeway(Compile(scratch, {"--variants", "2", "--buckets", "8"})).exit_code == 2);
+
+  const Json json =
+      Json::parse(RunLeeway({"compile", "bert_base", "--variants", "3", "--json"}).out);
+  CHECK(json["variants"].size() <= 3);
+  CHECK(json["variants"].size() >= 1);
+  CHECK(json["buckets"] == "the best for the plan's shape profile");
+}
+
+TEST_CASE("compile --print-passes tells what became of every operator", "[cli][compile]") {
+  const Scratch scratch;
+  const Said said = RunLeeway(Compile(scratch, {"--buckets", "32,256", "--print-passes"}));
+  CHECK(said.exit_code == 0);
+  CHECK_THAT(said.out, Contains("pass buckets: s32=32 s256=256 (as asked)\n") &&
+                           Contains("pass fuse main/s32: 1 operator in 1 group\n") &&
+                           Contains("pass shard and place main/s256:\n"));
+  const Json json = Json::parse(
+      RunLeeway(Compile(scratch, {"--buckets", "32,256", "--print-passes", "--json"})).out);
+  REQUIRE(json["passes"].size() == 2);
+  CHECK(json["passes"][0]["groups"][0]["ops"] == Json::parse(R"(["mm"])"));
+  CHECK(json["passes"][0]["groups"][0]["shards"] >= 1);
+}
+
 TEST_CASE("the shipped models compile for the shipped device", "[cli][compile]") {
   const std::string name = GENERATE("bert_base", "llama2_7b_prefill");
   const Said said = RunLeeway({"compile", name});

@@ -85,6 +85,16 @@ TEST_CASE("a wrong command line exits 2, says what is wrong on standard error an
       {{"compile", "p", "--max-batch", "0"}, "option --max-batch: '0'"},
       {{"plan", "check"}, "plan check needs a PLAN"},
       {{"plan", "show"}, "plan show needs a PLAN"},
+      {{"plan", "show", "p", "--at", "seq"}, "such as seq=128,batch=1"},
+      {{"plan", "show", "p", "--at", "seq=1,"}, "option --at: 'seq=1,'"},
+      {{"plan", "show", "p", "--at", "=1"}, "option --at: '=1'"},
+      {{"plan", "diff", "p"}, "plan diff needs two plans: BEFORE and AFTER"},
+      {{"plan", "diff", "p", "q", "--threshold", "-1"}, "option --threshold: '-1'"},
+      {{"plan", "diff", "p", "q", "--threshold", "5 %"}, "such as 5% or 0.05"},
+      {{"plan", "diff", "p", "q", "r"}, "one argument too many: 'r'"},
+      {{"plan", "convert"}, "plan convert needs a PLAN"},
+      {{"plan", "convert", "p"}, "plan convert needs -o FILE or --to"},
+      {{"plan", "convert", "p", "--to", "yaml"}, "is not one of binary, textproto, json"},
   }));
   CAPTURE(wrong.words);
   const Said said = RunLeeway(wrong.words);
@@ -179,8 +189,8 @@ TEST_CASE("the list of commands fits 80 columns and names only commands that exi
   const Said said = RunLeeway(words);
   CHECK(said.exit_code == 0);
   CHECK(said.err.empty());
-  for (const char* command :
-       {"loop", "buckets", "simulate", "compile", "plan check", "plan show", "help"}) {
+  for (const char* command : {"loop", "buckets", "simulate", "compile", "plan check", "plan show",
+                              "plan diff", "plan convert", "help"}) {
     CHECK_THAT(said.out, Contains(command));
   }
   for (const char* missing : {"retune", "drift", "scenario"}) {
