@@ -17,6 +17,7 @@
 #include "plan/expr_range.h"
 #include "plan/findings.h"
 #include "plan/names.h"
+#include "plan/unknown_fields.h"
 
 namespace leeway::plan {
 
@@ -75,6 +76,9 @@ class Reader {
   std::optional<Index> Find(const Path& path, const Names& names, std::string_view what,
                             const std::string& name);
 
+  // What this schema does not know of the plan.
+  UnknownFields& unknown() { return unknown_; }
+
   // Returns whether `cells` more dim values fit; reports once when they do not.
   bool TakeDimCells(const Path& path, std::size_t cells);
 
@@ -94,6 +98,7 @@ class Reader {
 
   Body& body_;
   Findings& findings_;
+  UnknownFields unknown_;
   std::vector<Interval> domains_;
   absl::flat_hash_map<absl::string_view, Parsed> parsed_;
   Parsed scratch_;
