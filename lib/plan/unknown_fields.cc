@@ -10,6 +10,9 @@ namespace {
 // More than these are counted, not named.
 constexpr std::size_t kMaxShown = 8;
 
+// The highest number that a field can have.
+constexpr std::uint64_t kMaxNumber = (std::uint64_t{1} << 29) - 1;
+
 // Wire types of Protocol Buffers.
 enum WireType : std::uint64_t {
   kVarint = 0,
@@ -77,11 +80,12 @@ std::uint32_t TakeField(std::string_view& wire) {
   const std::optional<std::uint64_t> tag = TakeVarint(wire);
   const std::uint64_t type = tag.value_or(kGroupEnd) & 7;
   const bool whole = tag && (type == kGroupStart ? SkipGroup(wire) : SkipValue(type, wire));
-  if (!whole) {
+  const std::uint64_t number = whole ? *tag >> 3 : 0;
+  if (number == 0 || number > kMaxNumber) {
     wire = {};
     return 0;
   }
-  return static_cast<std::uint32_t>(*tag >> 3);
+  return static_cast<std::uint32_t>(number);
 }
 
 void UnknownFields::Note(const Path& path, std::string_view wire) {
