@@ -14,7 +14,7 @@ constexpr std::size_t kMaxShown = 8;
 constexpr std::uint64_t kMaxNumber = (std::uint64_t{1} << 29) - 1;
 
 // Wire types of Protocol Buffers.
-enum WireType : std::uint64_t {
+enum class WireType : std::uint64_t {
   kVarint = 0,
   kFixed64 = 1,
   kBytes = 2,
@@ -22,6 +22,8 @@ enum WireType : std::uint64_t {
   kGroupEnd = 4,
   kFixed32 = 5
 };
+
+WireType TypeOf(std::uint64_t tag) { return static_cast<WireType>(tag & 7); }
 
 std::optional<std::uint64_t> TakeVarint(std::string_view& wire) {
   std::uint64_t value = 0;
@@ -35,18 +37,18 @@ std::optional<std::uint64_t> TakeVarint(std::string_view& wire) {
 }
 
 // Removes what follows a tag. Returns false for a group's ends, and where the bytes stop short.
-bool SkipValue(std::uint64_t type, std::string_view& wire) {
+bool SkipValue(WireType type, std::string_view& wire) {
   std::uint64_t bytes = 0;
   switch (type) {
-    case kVarint:
+    case WireType::kVarint:
       return TakeVarint(wire).has_value();
-    case kFixed64:
+    case WireType::kFixed64:
       bytes = 8;
       break;
-    case kFixed32:
+    case WireType::kFixed32:
       bytes = 4;
       break;
-    case kBytes:
+    case WireType::kBytes:
       bytes = TakeVarint(wire).value_or(std::numeric_limits<std::uint64_t>::max());
       break;
     default:
@@ -62,10 +64,10 @@ bool SkipGroup(std::string_view& wire) {
   for (std::size_t depth = 1; depth > 0;) {
     const std::optional<std::uint64_t> tag = TakeVarint(wire);
     if (!tag) return false;
-    const std::uint64_t type = *tag & 7;
-    if (type == kGroupStart) {
+    const WireType type = TypeOf(*tag);
+    if (type == WireType::kGroupStart) {
       ++depth;
-    } else if (type == kGroupEnd) {
+    } else if (type == WireType::kGroupEnd) {
       --depth;
     } else if (!SkipValue(type, wire)) {
       return false;
@@ -78,8 +80,8 @@ bool SkipGroup(std::string_view& wire) {
 
 std::uint32_t TakeField(std::string_view& wire) {
   const std::optional<std::uint64_t> tag = TakeVarint(wire);
-  const std::uint64_t type = tag.value_or(kGroupEnd) & 7;
-  const bool whole = tag && (type == kGroupStart ? SkipGroup(wire) : SkipValue(type, wire));
+  const bool whole = tag && (TypeOf(*tag) == WireType::kGroupStart ? SkipGroup(wire)
+                                                                   : SkipValue(TypeOf(*tag), wire));
   const std::uint64_t number = whole ? *tag >> 3 : 0;
   if (number == 0 || number > kMaxNumber) {
     wire = {};
