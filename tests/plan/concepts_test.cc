@@ -52,13 +52,13 @@ TEST_CASE("every row of the schema's table has an example, and every example a r
 
 TEST_CASE("the example of a concept loads without a finding and sets the fields that hold it",
           "[plan][concepts]") {
-  const std::set<std::string> declared = DeclaredFields();
+  const std::set<std::string> declared = DeclaredFields(Schema::kPlan);
   for (const Row& row : ReadTable()) {
     CAPTURE(row.concept_name, row.example);
     const std::string bytes =
         Encode(ReadSource("plans/regress/concepts/" + row.example + ".textproto"), row.example);
     CHECK(FindingsOf(bytes) == "");
-    const std::set<std::string> set = SetFields(bytes);
+    const std::set<std::string> set = SetFields(Schema::kPlan, bytes);
     CHECK_FALSE(row.fields.empty());
     for (const std::string& field : row.fields) {
       CAPTURE(field);

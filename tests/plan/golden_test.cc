@@ -1,5 +1,5 @@
-// plans/regress/golden holds a plan of each released schema version, in its three forms, with its
-// digest. They are never changed: plans that were shipped must load for ever.
+// plans/regress/golden holds a plan and a deployment of each released schema version, in their
+// three forms, and the plan's digest. They are never changed: what was shipped must load for ever.
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -26,7 +26,11 @@ std::vector<std::string> Releases() {
   return names;
 }
 
-std::string Golden(const std::string& release) { return ReadSource(release + "every_field.pb"); }
+struct Golden {
+  Schema schema;
+  const char* name;
+};
+constexpr Golden kGolden[] = {{Schema::kPlan, "plan"}, {Schema::kDeployment, "deployment"}};
 
 // The checked plan; the test fails where it has as much as a warning.
 std::shared_ptr<const Body> LoadClean(std::string_view bytes) {
@@ -34,35 +38,46 @@ std::shared_ptr<const Body> LoadClean(std::string_view bytes) {
   return LoadValidPlan(bytes, "golden").value();
 }
 
-TEST_CASE("the golden plan of every release loads in its three forms, with the digest it had",
-          "[plan][golden]") {
+TEST_CASE("the golden plan of every release loads, with the digest it had", "[plan][golden]") {
   for (const std::string& release : Releases()) {
     CAPTURE(release);
-    const std::string text = ReadSource(release + "every_field.textproto");
-    const std::string json = ReadSource(release + "every_field.json");
-    const std::string digest = ReadSource(release + "digest");
-    CHECK(LoadClean(Golden(release))->digest_hex + "\n" == digest);
-    CHECK(LoadClean(TextToBinary(Schema::kPlan, text, "text").value())->digest_hex + "\n" ==
-          digest);
-    CHECK(LoadClean(JsonToBinary(Schema::kPlan, json, "json").value())->digest_hex + "\n" ==
-          digest);
+    const std::shared_ptr<const Body> plan = LoadClean(ReadSource(release + "plan.pb"));
+    CHECK(plan->digest_hex + "\n" == ReadSource(release + "plan.digest"));
   }
 }
 
-TEST_CASE("the golden plans set every field of the schema", "[plan][golden]") {
-  std::set<std::string> set;
-  for (const std::string& release : Releases()) set.merge(SetFields(Golden(release)));
-  std::vector<std::string> missing;
-  const std::set<std::string> declared = DeclaredFields();
-  std::set_difference(declared.begin(), declared.end(), set.begin(), set.end(),
-                      std::back_inserter(missing));
-  CHECK(missing == std::vector<std::string>{});
+TEST_CASE("the three forms of what is golden are one message", "[plan][golden]") {
+  for (const std::string& release : Releases()) {
+    for (const auto& [schema, name] : kGolden) {
+      const std::string file = release + name;
+      CAPTURE(file);
+      const std::string bytes = ReadSource(file + ".pb");
+      CHECK(DynamicMessage(schema, bytes).Encode() == bytes);
+      CHECK(TextToBinary(schema, ReadSource(file + ".textproto"), file).value() == bytes);
+      CHECK(JsonToBinary(schema, ReadSource(file + ".json"), file).value() == bytes);
+    }
+  }
+}
+
+TEST_CASE("what is golden sets every field of its schema", "[plan][golden]") {
+  for (const auto& [schema, name] : kGolden) {
+    CAPTURE(name);
+    std::set<std::string> set;
+    for (const std::string& release : Releases()) {
+      set.merge(SetFields(schema, ReadSource(release + name + ".pb")));
+    }
+    const std::set<std::string> declared = DeclaredFields(schema);
+    std::vector<std::string> missing;
+    std::set_difference(declared.begin(), declared.end(), set.begin(), set.end(),
+                        std::back_inserter(missing));
+    CHECK(missing == std::vector<std::string>{});
+  }
 }
 
 TEST_CASE("a field of a newer schema in any message is kept, with one warning that names it",
           "[plan][golden][property]") {
   constexpr int kNewer = 1000;
-  DynamicPlan plan(Golden(Releases().front()));
+  DynamicMessage plan(Schema::kPlan, ReadSource(Releases().front() + "plan.pb"));
   std::size_t messages = 0;
   plan.ForEachMessage([&](google::protobuf::Message& message, const std::string& path) {
     CAPTURE(path);

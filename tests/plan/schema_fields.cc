@@ -45,22 +45,23 @@ void Declare(const pb::Descriptor& message, std::set<std::string>& fields) {
 
 }  // namespace
 
-DynamicPlan::DynamicPlan(std::string_view bytes) : message_(pool_.New(Schema::kPlan)) {
+DynamicMessage::DynamicMessage(Schema schema, std::string_view bytes)
+    : message_(pool_.New(schema)) {
   REQUIRE(message_->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
 }
 
-void DynamicPlan::ForEachMessage(const Visit& visit) { Walk(*message_, "", visit); }
+void DynamicMessage::ForEachMessage(const Visit& visit) { Walk(*message_, "", visit); }
 
-std::set<std::string> DeclaredFields() {
+std::set<std::string> DeclaredFields(Schema schema) {
   text::SchemaPool pool(text::SchemaPool::Strings::kText);
   std::set<std::string> fields;
-  Declare(*pool.New(Schema::kPlan)->GetDescriptor(), fields);
+  Declare(*pool.New(schema)->GetDescriptor(), fields);
   return fields;
 }
 
-std::set<std::string> SetFields(std::string_view bytes) {
+std::set<std::string> SetFields(Schema schema, std::string_view bytes) {
   std::set<std::string> names;
-  DynamicPlan(bytes).ForEachMessage([&](pb::Message& message, const std::string&) {
+  DynamicMessage(schema, bytes).ForEachMessage([&](pb::Message& message, const std::string&) {
     std::vector<const pb::FieldDescriptor*> fields;
     message.GetReflection()->ListFields(message, &fields);
     for (const pb::FieldDescriptor* field : fields) names.insert(NameOf(*field));

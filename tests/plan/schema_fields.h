@@ -1,4 +1,4 @@
-// The schema seen through its descriptors, for tests that hold plans against all of it.
+// Schemas seen through their descriptors, for tests that hold messages against all of them.
 #ifndef LEEWAY_TESTS_PLAN_SCHEMA_FIELDS_H_
 #define LEEWAY_TESTS_PLAN_SCHEMA_FIELDS_H_
 
@@ -13,15 +13,15 @@
 
 namespace leeway::plan {
 
-// A plan as a dynamic message: every field can be looked at and changed.
-class DynamicPlan {
+// A message whose every field can be looked at and changed.
+class DynamicMessage {
  public:
-  // The test fails where the bytes are no plan.
-  explicit DynamicPlan(std::string_view bytes);
+  // The test fails where the bytes are no such message.
+  DynamicMessage(Schema schema, std::string_view bytes);
 
   std::string Encode() const { return text::Encode(*message_); }
 
-  // Calls `visit` with each message of the plan and its field path, "" for the plan itself.
+  // Calls `visit` with the message and each one inside it, and its field path: "" for itself.
   void ForEachMessage(
       const std::function<void(google::protobuf::Message&, const std::string&)>& visit);
 
@@ -30,10 +30,10 @@ class DynamicPlan {
   std::unique_ptr<google::protobuf::Message> message_;
 };
 
-// The fields of the schema, as "Kernel.key", "Profile.Point.dims": those that a plan can have, and
+// Fields, as "Kernel.key", "Profile.Point.dims": those that a message of the schema can have, and
 // those that this one sets.
-std::set<std::string> DeclaredFields();
-std::set<std::string> SetFields(std::string_view bytes);
+std::set<std::string> DeclaredFields(Schema schema);
+std::set<std::string> SetFields(Schema schema, std::string_view bytes);
 
 }  // namespace leeway::plan
 
