@@ -7,6 +7,7 @@
 #define LEEWAY_PLAN_PARTS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,7 +43,7 @@ struct TensorLayout {
   std::vector<int> minor_to_major = {};
   std::vector<std::vector<std::int64_t>> tiles = {};
   std::int64_t element_bits = 0;
-  MemorySpace memory = MemorySpace::kDram;
+  std::optional<MemorySpace> memory = {};
 };
 
 // Up to three extents each, x first.

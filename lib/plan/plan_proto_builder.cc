@@ -83,9 +83,7 @@ VariantRef VariantRef::Layout(const TensorRef& tensor, const TensorLayout& from)
     layout.add_tiles()->mutable_dims()->Add(tile.begin(), tile.end());
   }
   layout.set_element_bits(from.element_bits);
-  if (from.memory != MemorySpace::kDram) {
-    layout.set_memory_space(static_cast<pb::MemorySpace>(from.memory));
-  }
+  if (from.memory) layout.set_memory_space(static_cast<pb::MemorySpace>(*from.memory));
   return *this;
 }
 
