@@ -17,6 +17,7 @@
 #include "plan/expr_range.h"
 #include "plan/findings.h"
 #include "plan/names.h"
+#include "plan/unknown_fields.h"
 
 namespace leeway::plan {
 
@@ -61,6 +62,9 @@ class Reader {
 
   // Reports an overflow of `expr`, or a value outside `bounds`, and returns whether it is fine.
   bool CheckRange(const Path& path, const Expr& expr, const Interval& bounds);
+  // Returns whether `instructions` more of expressions may be run to check a part of the plan that
+  // is shorter than they are.
+  bool TakeInstructions(std::size_t instructions);
   // Reports a number that is negative or not finite.
   double Amount(const Path& path, double value);
   std::int64_t NonNegative(const Path& path, std::int64_t value);
@@ -74,6 +78,9 @@ class Reader {
   // Finds `name` in `names`, or reports that no `what` has it.
   std::optional<Index> Find(const Path& path, const Names& names, std::string_view what,
                             const std::string& name);
+
+  // What this schema does not know of the plan.
+  UnknownFields& unknown() { return unknown_; }
 
   // Returns whether `cells` more dim values fit; reports once when they do not.
   bool TakeDimCells(const Path& path, std::size_t cells);
@@ -94,6 +101,7 @@ class Reader {
 
   Body& body_;
   Findings& findings_;
+  UnknownFields unknown_;
   std::vector<Interval> domains_;
   absl::flat_hash_map<absl::string_view, Parsed> parsed_;
   Parsed scratch_;
@@ -101,7 +109,8 @@ class Reader {
   absl::flat_hash_map<std::string, Expr> products_;
   const Expr one_ = Expr::Constant(1);
   std::size_t dim_cells_ = 0;
-  // Instructions that FindOutside may still run: proofs by corner must not cost unbounded time.
+  // Instructions that may still be run by FindOutside, and by who asks: proofs by corner must not
+  // cost unbounded time.
   std::size_t corner_budget_ = std::size_t{1} << 26;
 };
 
