@@ -49,6 +49,7 @@ enum class PlanChangeKind {
   kShapeMode,
   kConstraint,
   kNumerics,
+  kArena,
   kSchedule,
   kLayout,
   kResidency,

@@ -39,6 +39,7 @@ constexpr std::string_view kWords[] = {
     "shape_mode",
     "constraint",
     "numerics",
+    "arena",
     "schedule",
     "layout",
     "residency",

@@ -93,7 +93,11 @@ std::string QuantText(pb::Quantization& in) {
   in.clear_zero_point();
   in.clear_axis();
   in.clear_block();
+  AddPart(text, "scale_tensor", in.scale_tensor());
+  AddPart(text, "zero_point_tensor", in.zero_point_tensor());
   in.clear_scale_dtype();
+  in.clear_scale_tensor();
+  in.clear_zero_point_tensor();
   return text + Leftover(in);
 }
 
@@ -172,6 +176,7 @@ Item ReadOperatorItem(pb::Operator& in, Index index, std::string waits, Speller&
   facts.Add(Kind::kOperator, "inputs", "inputs", List(in.inputs()));
   facts.Add(Kind::kOperator, "outputs", "outputs", List(in.outputs()));
   facts.Add(Kind::kOperator, "after", "after", std::move(waits));
+  facts.Add(Kind::kOperator, "side effects", "side_effects", in.side_effects() ? "true" : "");
   if (in.has_work()) {
     facts.Add(Kind::kOperator, "work", "work", WorkText(*in.mutable_work(), spell));
   }
@@ -181,6 +186,7 @@ Item ReadOperatorItem(pb::Operator& in, Index index, std::string waits, Speller&
   in.clear_inputs();
   in.clear_outputs();
   in.clear_after();
+  in.clear_side_effects();
   in.clear_work();
   facts.Rest(in);
   return item;

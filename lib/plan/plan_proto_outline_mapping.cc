@@ -110,6 +110,12 @@ void AddLayouts(FactWriter& facts, pb::Variant& in) {
       tile.clear_dims();
       value += Leftover(tile);
     }
+    AddPart(value, "element_bits", std::to_string(layout.element_bits()), "0");
+    if (layout.memory_space() != pb::MEMORY_SPACE_UNSPECIFIED) {
+      AddPart(value, "memory_space", pb::MemorySpace_Name(layout.memory_space()));
+    }
+    layout.clear_element_bits();
+    layout.clear_memory_space();
     layout.clear_tensor();
     layout.clear_minor_to_major();
     layout.clear_tiles();
@@ -128,6 +134,31 @@ void AddResidency(FactWriter& facts, pb::Variant& in) {
     facts.Add(Kind::kResidency, label, Indexed("residency", i++), value + Leftover(residency));
   }
   in.clear_residency();
+}
+
+// What lies where in memory that the compiler has planned; slots have no order.
+void AddArenas(FactWriter& facts, pb::Variant& in, Speller& spell) {
+  std::size_t i = 0;
+  for (pb::Arena& arena : *in.mutable_arenas()) {
+    std::vector<std::string> slots;
+    for (pb::Arena::Slot& slot : *arena.mutable_slots()) {
+      std::string text = Atom(slot.tensor()) + " at " + spell(slot.offset_bytes(), "0");
+      slot.clear_tensor();
+      slot.clear_offset_bytes();
+      slots.push_back(text + Leftover(slot));
+    }
+    const auto space =
+        arena.memory_space() == pb::MEMORY_SPACE_UNSPECIFIED ? pb::DRAM : arena.memory_space();
+    const std::string label = "arena " + Atom(arena.name());
+    std::string value = spell(arena.bytes(), "0") + " B of " + pb::MemorySpace_Name(space) + ": " +
+                        Sorted(std::move(slots));
+    arena.clear_name();
+    arena.clear_bytes();
+    arena.clear_memory_space();
+    arena.clear_slots();
+    facts.Add(Kind::kArena, label, Indexed("arenas", i++), value + Leftover(arena));
+  }
+  in.clear_arenas();
 }
 
 // An order on each core; the cores themselves have none, and neither have the waits.
@@ -204,10 +235,14 @@ void AddKernel(FactWriter& facts, pb::Kernel& in, Speller& spell) {
             workspace == "0" ? "" : workspace);
   pb::Launch& launch = *in.mutable_launch();
   std::string value;
+  std::vector<std::string> grid;
+  for (const std::string& extent : launch.grid()) grid.push_back(spell(extent));
   if (launch.grid_size() > 0 || launch.block_size() > 0 || launch.shared_memory_bytes() != 0) {
-    value = "grid " + Braced(launch.grid()) + " block " + Braced(launch.block()) +
-            " shared memory " + std::to_string(launch.shared_memory_bytes());
+    value = "grid {" + Join(grid, ",") + "} block " + Braced(launch.block()) + " shared memory " +
+            std::to_string(launch.shared_memory_bytes());
   }
+  if (launch.cluster_size() > 0) AddPart(value, "cluster", Braced(launch.cluster()));
+  launch.clear_cluster();
   launch.clear_grid();
   launch.clear_block();
   launch.clear_shared_memory_bytes();
@@ -297,6 +332,8 @@ GroupItem ReadGroupItem(pb::FusionGroup& in, const Group& group, const Entry& en
   AddTiling(facts, in, spell);
   AddKernel(facts, *in.mutable_kernel(), spell);
   AddPlacement(facts, *in.mutable_placement());
+  facts.Add(Kind::kKernel, "kind", "kind", in.kind());
+  AddNumerics(facts, *in.mutable_numerics());
   if (in.has_work()) AddWork(facts, *in.mutable_work(), spell);
   AddProfile(facts, *in.mutable_profile(), spell);
   AddCall(facts, spell.plan(), entry, variant, group);
@@ -304,6 +341,8 @@ GroupItem ReadGroupItem(pb::FusionGroup& in, const Group& group, const Entry& en
   in.clear_name();
   in.clear_ops();
   in.clear_recomputed();
+  in.clear_kind();
+  in.clear_numerics();
   in.clear_kernel();
   in.clear_placement();
   in.clear_work();
@@ -327,6 +366,7 @@ VariantItem ReadVariantItem(pb::Variant& message, Index entry, Index index, Spel
   AddElided(facts, message);
   AddLayouts(facts, message);
   AddResidency(facts, message);
+  AddArenas(facts, message, spell);
   AddSchedule(facts, *message.mutable_schedule());
   AddNumerics(facts, *message.mutable_numerics());
   facts.Annotations(*message.mutable_annotations(), "annotations");

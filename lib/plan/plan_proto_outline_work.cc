@@ -85,9 +85,19 @@ std::string MoveText(pb::Move& in, Speller& spell) {
 std::string CollectiveText(pb::Collective& in, Speller& spell) {
   std::string text = pb::Collective::Kind_Name(in.kind()) + " bytes=" + spell(in.bytes()) +
                      " participants=" + spell(in.participants());
+  for (pb::ReplicaGroup& group : *in.mutable_groups()) {
+    std::vector<std::string> replicas;
+    for (const std::uint32_t replica : group.replicas()) {
+      replicas.push_back(std::to_string(replica));
+    }
+    text += " {" + Join(replicas, ",") + "}";
+    group.clear_replicas();
+    text += Leftover(group);
+  }
   in.clear_kind();
   in.clear_bytes();
   in.clear_participants();
+  in.clear_groups();
   return text + Leftover(in);
 }
 

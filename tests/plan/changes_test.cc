@@ -183,7 +183,7 @@ constexpr Mutation kMutations[] = {
     {"# tail", "tiling { m: 128 n: 128 k: 64 }", Kind::kTiling},
     {"\"ffn_64\"", "\"ffn_x\"", Kind::kKernel},
     {"\"ffn_64\"", "\"ffn_64\" workspace_bytes: \"seq\"", Kind::kKernel},
-    {"\"ffn_64\"", "\"ffn_64\" launch { grid: [4, 1] }", Kind::kKernel},
+    {"\"ffn_64\"", "\"ffn_64\" launch { grid: [\"4\", \"1\"] }", Kind::kKernel},
     {"# tail", "work { flops: \"seq\" }", Kind::kGroupWork},
     {"# tail", "profile { points { dims { dim: \"seq\" value: 64 } p50_ns: 100 } }",
      Kind::kPrediction},
