@@ -63,6 +63,8 @@ int Compare(const Atom& a, const Atom& b, std::size_t& steps) {
   if (&a == &b) return 0;
   if (a.op != b.op) return a.op < b.op ? -1 : 1;
   if (a.operand != b.operand) return Sign(a.operand, b.operand);
+  // Weights before contents: long chains of like operations are told apart at once.
+  if (a.weight != b.weight) return a.weight < b.weight ? -1 : 1;
   for (std::size_t i = 0; i < a.parts.size() && i < b.parts.size(); ++i) {
     if (const int order = Compare(*a.parts[i], *b.parts[i], steps)) return order;
   }
@@ -369,8 +371,7 @@ class Canonicalizer {
     auto at_b = b.factors.begin();
     for (const Factor& factor : a.factors) {
       int order = 1;
-      while (at_b != b.factors.end() &&
-             (order = Compare(*at_b->atom, *factor.atom, steps_)) < 0) {
+      while (at_b != b.factors.end() && (order = Compare(*at_b->atom, *factor.atom, steps_)) < 0) {
         ++at_b;
       }
       if (order == 0) common.Multiply({factor.atom, std::min(factor.power, at_b->power)});
@@ -439,8 +440,7 @@ class Canonicalizer {
     }
     if (SymbolicTerms(reduced) == 0) return whole;
     if (!FlipIsSmaller(reduced, c)) {
-      return CheckedAdd(std::move(whole),
-                        Keep(Op::kFloorDiv, std::move(reduced), ConstantSum(c)));
+      return CheckedAdd(std::move(whole), Keep(Op::kFloorDiv, std::move(reduced), ConstantSum(c)));
     }
     // floor(p / c) is -floor((c - 1 - p) / c), of which -1 of each term's multiples leaves again.
     Sum flipped = Zero(), terms = Zero();
