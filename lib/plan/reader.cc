@@ -181,8 +181,8 @@ void Reader::Declare(const Path& path, Names& names, std::string_view what, cons
                      std::size_t index) {
   const std::optional<Index> other = names.Add(name, static_cast<Index>(index));
   if (!other || name.empty()) return;
-  findings_.Error(path, std::string(what) + " " + Quote(name) + " repeats the name of number " +
-                            std::to_string(*other));
+  findings_.Error(path.At("name"), std::string(what) + " " + Quote(name) +
+                                       " repeats the name of number " + std::to_string(*other));
 }
 
 std::optional<Index> Reader::Find(const Path& path, const Names& names, std::string_view what,
