@@ -202,6 +202,7 @@ class Fit {
       for (std::size_t v = 0; v < plan_.entries[e].variants.size(); ++v) {
         CheckVariant(entry.At("variants", v), plan_.entries[e], plan_.entries[e].variants[v]);
       }
+      CheckFallback(entry, plan_.entries[e]);
     }
     return findings_.Take().findings;
   }
@@ -221,6 +222,52 @@ class Fit {
     for (const DimValues& dims : largest) {
       if (!CheckDram(path, entry, variant, dims)) break;
     }
+  }
+
+  // A request that no variant covers runs operator by operator, each placed and shared as in the
+  // first variant.
+  void CheckFallback(const Path& path, const plan::Entry& entry) {
+    std::vector<const plan::Group*> owners(entry.operators.size(), nullptr);
+    if (!entry.variants.empty()) {
+      for (const plan::Group& group : entry.variants.front().groups) {
+        for (const plan::Index op : group.ops) {
+          if (owners[op] == nullptr) owners[op] = &group;
+        }
+      }
+    }
+    DimValues low, high;
+    for (const plan::Dim& dim : plan_.dims) {
+      low.push_back(dim.min);
+      high.push_back(dim.max);
+    }
+    for (std::size_t i = 0; i < entry.operators.size(); ++i) {
+      const plan::Operator& op = entry.operators[i];
+      if (std::holds_alternative<plan::Call>(op.work)) continue;
+      const Path at = path.At("operators", op.listed);
+      if (CheckOperator(at, entry, op, owners[i], high))
+        CheckOperator(at, entry, op, owners[i], low);
+    }
+  }
+
+  bool CheckOperator(const Path& path, const plan::Entry& entry, const plan::Operator& op,
+                     const plan::Group* owner, const DimValues& dims) {
+    const auto resolved = ResolvePlacement(owner == nullptr ? plan::Placement() : owner->placement,
+                                           device_, NeedsOf(op));
+    // What is wrong with the placement itself is reported where it stands.
+    if (!resolved.ok()) return false;
+    const std::int64_t shards = owner == nullptr ? 1 : owner->shards(dims);
+    std::size_t checked = device_.classes.size();
+    for (const CoreIndex core : resolved->allowed) {
+      const std::size_t of = device_.ClassOf(core);
+      if (of == checked) continue;
+      checked = of;
+      const Status status =
+          OperatorCost(plan_, entry, op, dims, shards, device_.classes[of], device_).status();
+      if (status.ok() || status.code() == StatusCode::kUnimplemented) continue;
+      findings_.Error(path, "by itself: " + std::string(status.message()) + AtDims(dims));
+      return false;
+    }
+    return true;
   }
 
   bool CheckPlacement(const Path& path, const plan::Placement& placement) {
