@@ -109,6 +109,28 @@ class LargestDims {
   DimValues low_, high_;
 };
 
+// Where costs may be largest between two corners, the upper one first: there and, as sizes may fall
+// with a dim, at the lower one. Shards that depend on dims make a step larger where others are few:
+// then every mix of the ends of a few dims counts.
+std::vector<DimValues> Corners(const DimValues& low, const DimValues& high,
+                               const plan::Expr* shards) {
+  std::vector<DimValues> corners = {high, low};
+  if (shards == nullptr || shards->is_constant()) return corners;
+  constexpr std::size_t kMaxMixed = 4;
+  std::vector<std::size_t> free;
+  for (std::size_t i = 0; i < low.size() && free.size() < kMaxMixed; ++i) {
+    if (low[i] < high[i]) free.push_back(i);
+  }
+  for (std::size_t bits = 1; bits + 1 < std::size_t{1} << free.size(); ++bits) {
+    DimValues corner = high;
+    for (std::size_t i = 0; i < free.size(); ++i) {
+      if ((bits >> i & 1) != 0) corner[free[i]] = low[free[i]];
+    }
+    corners.push_back(std::move(corner));
+  }
+  return corners;
+}
+
 const plan::Call* CallOf(const plan::Entry& entry, const plan::Group& group) {
   return group.ops.size() == 1 ? std::get_if<plan::Call>(&entry.operators[group.ops[0]].work)
                                : nullptr;
@@ -210,12 +232,21 @@ class Fit {
  private:
   void CheckVariant(const Path& path, const plan::Entry& entry, const plan::Variant& variant) {
     const std::vector<DimValues> largest = LargestDims(variant).Find();
+    DimValues low, high;
+    for (const plan::Range& range : variant.envelope) {
+      low.push_back(range.min);
+      high.push_back(range.max);
+    }
     for (std::size_t g = 0; g < variant.groups.size(); ++g) {
       const Path group = path.At("fusion_groups", variant.groups[g].listed);
       if (!CheckPlacement(group.At("placement"), variant.groups[g].placement)) continue;
       // What it calls is checked where it stands.
       if (CallOf(entry, variant.groups[g]) != nullptr) continue;
-      for (const DimValues& dims : largest) {
+      std::vector<DimValues> tried = largest;
+      for (DimValues& dims : Corners(low, high, &variant.groups[g].shards)) {
+        if (dims != high && plan::Covers(variant, dims)) tried.push_back(std::move(dims));
+      }
+      for (const DimValues& dims : tried) {
         if (!CheckCost(group, entry, variant.groups[g], dims)) break;
       }
     }
@@ -244,8 +275,10 @@ class Fit {
       const plan::Operator& op = entry.operators[i];
       if (std::holds_alternative<plan::Call>(op.work)) continue;
       const Path at = path.At("operators", op.listed);
-      if (CheckOperator(at, entry, op, owners[i], high))
-        CheckOperator(at, entry, op, owners[i], low);
+      const plan::Expr* shards = owners[i] == nullptr ? nullptr : &owners[i]->shards;
+      for (const DimValues& dims : Corners(low, high, shards)) {
+        if (!CheckOperator(at, entry, op, owners[i], dims)) break;
+      }
     }
   }
 
