@@ -250,6 +250,7 @@ class Fit {
         if (!CheckCost(group, entry, variant.groups[g], dims)) break;
       }
     }
+    CheckResidency(path, variant);
     for (const DimValues& dims : largest) {
       if (!CheckDram(path, entry, variant, dims)) break;
     }
@@ -301,6 +302,39 @@ class Fit {
       return false;
     }
     return true;
+  }
+
+  // Weights that stay on a core must fit its SRAM together. Without cores they stay on all.
+  void CheckResidency(const Path& path, const plan::Variant& variant) {
+    std::vector<double> resident(device_.core_count(), 0);
+    for (std::size_t i = 0; i < variant.residency.size(); ++i) {
+      const plan::Residency& residency = variant.residency[i];
+      const auto bytes = static_cast<double>(plan_.tensors[residency.tensor].Bytes({}));
+      std::vector<plan::CoreRef> refs = residency.cores;
+      if (refs.empty()) refs.emplace_back();
+      std::vector<char> holds(resident.size(), 0);
+      for (std::size_t c = 0; c < refs.size(); ++c) {
+        const auto cores = CoresOf(refs[c], device_);
+        if (!cores.ok()) {
+          const Path at = path.At("residency", i);
+          findings_.Error(at.At("cores", c), std::string(cores.status().message()));
+          continue;
+        }
+        for (const CoreIndex core : *cores) holds[core] = 1;
+      }
+      for (CoreIndex core = 0; core < holds.size(); ++core) {
+        if (holds[core] != 0) resident[core] += bytes;
+      }
+    }
+    for (CoreIndex core = 0; core < resident.size(); ++core) {
+      const CoreClass& of = device_.classes[device_.ClassOf(core)];
+      if (resident[core] <= static_cast<double>(of.sram_bytes)) continue;
+      findings_.Error(path.At("residency"), "weights of " + Whole(resident[core]) +
+                                                " bytes stay on core " + device_.CoreName(core) +
+                                                ", which has " + std::to_string(of.sram_bytes) +
+                                                " bytes of SRAM");
+      return;
+    }
   }
 
   bool CheckPlacement(const Path& path, const plan::Placement& placement) {
