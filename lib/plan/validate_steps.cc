@@ -17,14 +17,17 @@ class StepCounter {
   std::uint64_t Of(const Entry& entry, const Variant& variant) {
     if (const auto at = variants_.find(&variant); at != variants_.end()) return at->second;
     std::uint64_t steps = 0;
+    // By entry: looking a callee up takes time in proportion to its variants.
+    absl::flat_hash_map<Index, std::uint64_t> once;
     for (const Group& group : variant.groups) {
       if (!Spend()) return 0;
       const Call* call = std::get_if<Call>(&entry.operators[group.ops.front()].work);
       if (call == nullptr) {
         Add(steps, Value(group.shards), 1);
-      } else if (const auto called = body_.CalledVariant(variant, call->entry)) {
-        const Entry& callee = body_.entries[call->entry];
-        Add(steps, Value(call->times), Of(callee, callee.variants[*called]));
+      } else {
+        const auto [at, added] = once.try_emplace(call->entry, 0);
+        if (added) at->second = OfCalled(variant, call->entry);
+        Add(steps, Value(call->times), at->second);
       }
     }
     variants_[&variant] = steps;
@@ -53,6 +56,12 @@ class StepCounter {
   }
 
  private:
+  std::uint64_t OfCalled(const Variant& caller, Index entry) {
+    const Entry& callee = body_.entries[entry];
+    const std::optional<Index> called = body_.CalledVariant(caller, entry);
+    return called ? Of(callee, callee.variants[*called]) : 0;
+  }
+
   bool Spend() { return budget_ > 0 && budget_-- > 0; }
 
   std::uint64_t Value(const Expr& expr) const {
