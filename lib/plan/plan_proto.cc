@@ -180,6 +180,22 @@ Tensor ReadTensor(Reader& reader, const Path& path, const pb::Tensor& in) {
   return tensor;
 }
 
+// Reports a view that leaves what it is a view of where all dims are at their least or largest.
+void CheckView(Reader& reader, const Path& path, const Tensor& view, const Expr& offset) {
+  const Tensor& base = reader.body().tensors[*view.alias_of];
+  for (const bool largest : {false, true}) {
+    std::vector<std::int64_t> dims;
+    for (const Interval& domain : reader.domains()) dims.push_back(largest ? domain.hi : domain.lo);
+    const std::int64_t bytes = view.Bytes(dims), at = offset(dims), room = base.Bytes(dims);
+    if (bytes <= room && at <= room - bytes) continue;
+    reader.findings().Error(path, std::to_string(bytes) + " bytes at offset " + std::to_string(at) +
+                                      " leave the " + std::to_string(room) + " bytes of tensor " +
+                                      Quote(base.name) + " where dimensions are at their " +
+                                      (largest ? "max" : "min"));
+    return;
+  }
+}
+
 // Reads what names other tensors; all of them are declared by now.
 void ReadTensorLinks(Reader& reader, const Path& path, const pb::Tensor& in, Tensor& tensor) {
   if (in.has_alias_of()) {
@@ -187,7 +203,8 @@ void ReadTensorLinks(Reader& reader, const Path& path, const pb::Tensor& in, Ten
     NoteUnknown(reader, alias, in.alias_of());
     tensor.alias_of =
         reader.Find(alias.At("tensor"), reader.tensors, "tensor", in.alias_of().tensor());
-    reader.SizeOr(alias.At("offset_bytes"), in.alias_of().offset_bytes(), 0);
+    const Expr offset = reader.SizeOr(alias.At("offset_bytes"), in.alias_of().offset_bytes(), 0);
+    if (tensor.alias_of) CheckView(reader, alias, tensor, offset);
   }
   const Path quant = path.At("quant");
   const auto check = [&](const char* field, const std::string& name) {

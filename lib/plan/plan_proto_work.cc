@@ -20,15 +20,17 @@ Conv ReadConv(Reader& reader, const Path& path, const pb::Conv& in) {
   conv.kernel_h = reader.Size(path.At("kernel_h"), in.kernel_h(), kKernel);
   conv.kernel_w = reader.Size(path.At("kernel_w"), in.kernel_w(), kKernel);
   constexpr std::uint32_t kMaxStep = 1u << 20;
-  for (const std::uint32_t step :
-       {in.stride_h(), in.stride_w(), in.dilation_h(), in.dilation_w(), in.pad_top(), in.pad_left(),
-        in.pad_bottom(), in.pad_right(), in.groups()}) {
-    if (step > kMaxStep) {
-      reader.findings().Error(path, "a stride, dilation, padding or group count of " +
-                                        std::to_string(step) + " exceeds " +
-                                        std::to_string(kMaxStep));
-      return conv;
-    }
+  const std::pair<const char*, std::uint32_t> steps[] = {
+      {"stride_h", in.stride_h()},     {"stride_w", in.stride_w()},
+      {"dilation_h", in.dilation_h()}, {"dilation_w", in.dilation_w()},
+      {"pad_top", in.pad_top()},       {"pad_left", in.pad_left()},
+      {"pad_bottom", in.pad_bottom()}, {"pad_right", in.pad_right()},
+      {"groups", in.groups()}};
+  for (const auto& [field, step] : steps) {
+    if (step <= kMaxStep) continue;
+    reader.findings().Error(path.At(field),
+                            std::to_string(step) + " exceeds " + std::to_string(kMaxStep));
+    return conv;
   }
   const auto or_one = [](std::uint32_t value) { return value == 0 ? 1 : value; };
   conv.stride_h = or_one(in.stride_h());
@@ -150,7 +152,7 @@ Work ReadWork(Reader& r, const Path& operator_path, const pb::Work& in) {
     case pb::Work::kReceive:
       return ReadSendReceive(r, path.At("receive"), in.receive(), false);
     case pb::Work::kHost:
-      return Host{r.NonNegative(path.At("host.nanoseconds"), in.host().nanoseconds())};
+      return Host{r.Nanoseconds(path.At("host.nanoseconds"), in.host().nanoseconds())};
     case pb::Work::kCall: {
       const std::optional<Index> entry =
           r.Find(path.At("call.entry"), r.entries, "entry", in.call().entry());

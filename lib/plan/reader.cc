@@ -172,6 +172,12 @@ std::int64_t Reader::NonNegative(const Path& path, std::int64_t value) {
   return 0;
 }
 
+std::int64_t Reader::Nanoseconds(const Path& path, std::int64_t value) {
+  if (value <= kMaxNanoseconds) return NonNegative(path, value);
+  findings_.Error(path, std::to_string(value) + " ns exceed " + std::to_string(kMaxNanoseconds));
+  return 0;
+}
+
 int Reader::Enum(const Path& path, int value, int last, int otherwise) {
   if (value >= 1 && value <= last) return value;
   if (value != 0) {
@@ -186,8 +192,8 @@ void Reader::Declare(const Path& path, Names& names, std::string_view what, cons
                      std::size_t index) {
   const std::optional<Index> other = names.Add(name, static_cast<Index>(index));
   if (!other || name.empty()) return;
-  findings_.Error(path, std::string(what) + " " + Quote(name) + " repeats the name of number " +
-                            std::to_string(*other));
+  findings_.Error(path.At("name"), std::string(what) + " " + Quote(name) +
+                                       " repeats the name of number " + std::to_string(*other));
 }
 
 std::optional<Index> Reader::Find(const Path& path, const Names& names, std::string_view what,

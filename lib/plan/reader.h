@@ -27,6 +27,8 @@ inline constexpr std::size_t kMaxRank = 64;
 inline constexpr std::size_t kMaxVariants = 1024;  // of one entry
 inline constexpr std::size_t kMaxDimCells = std::size_t{1} << 24;
 inline constexpr std::int64_t kMaxShards = 4096;
+// Of one step, 104 days: sums over a run stay within 64 bits, and doubles are exact.
+inline constexpr std::int64_t kMaxNanoseconds = std::int64_t{1} << 53;
 
 // Stands for an operator whose name is unknown; only a plan with findings has any.
 inline constexpr Index kUnresolved = static_cast<Index>(-1);
@@ -68,11 +70,14 @@ class Reader {
   // Reports a number that is negative or not finite.
   double Amount(const Path& path, double value);
   std::int64_t NonNegative(const Path& path, std::int64_t value);
+  // Reports a time of a step that is negative or above kMaxNanoseconds.
+  std::int64_t Nanoseconds(const Path& path, std::int64_t value);
   // Returns an enum's value, `otherwise` where it is not set. Reports one above `last`, which a
   // newer schema may have, and one that is not set where `otherwise` is 0.
   int Enum(const Path& path, int value, int last, int otherwise);
 
-  // Registers `name`, or reports that the `what` of another index has it.
+  // Registers the name of the message at `path`, or reports that the `what` of another index has
+  // it.
   void Declare(const Path& path, Names& names, std::string_view what, const std::string& name,
                std::size_t index);
   // Finds `name` in `names`, or reports that no `what` has it.

@@ -33,6 +33,7 @@ void Remap(std::vector<Index>& indices, const std::vector<Index>& position) {
 void SortOperators(const std::vector<Index>& order, Entry& entry) {
   std::vector<Index> position(order.size());
   for (Index i = 0; i < order.size(); ++i) position[order[i]] = i;
+  for (Index i = 0; i < order.size(); ++i) entry.operators[i].listed = i;
   if (!std::is_sorted(order.begin(), order.end())) {
     std::vector<Operator> sorted;
     sorted.reserve(order.size());
@@ -71,7 +72,9 @@ void ValidateEntry(const Body& body, const Path& path, Entry& entry, std::vector
     findings.Warning(path.At("variants"), "entry " + Quote(entry.name) +
                                               " has no variant: every request would fall back");
   }
-  if (findings.ok()) SortOperators(order.nodes, entry);
+  if (!findings.ok()) return;
+  WarnOfDeadOperators(body, uses, path, entry, findings);
+  SortOperators(order.nodes, entry);
 }
 
 }  // namespace
@@ -84,6 +87,9 @@ void Validate(Body& body, Findings& findings) {
   for (std::size_t i = 0; i < body.entries.size(); ++i) {
     ValidateEntry(body, plan.At("entries", i), body.entries[i], slots, findings);
   }
+  CheckReachable(body, findings);
+  if (findings.ok()) CheckSteps(body, findings);
+  if (findings.ok()) WarnOfUnused(body, findings);
 }
 
 }  // namespace leeway::plan

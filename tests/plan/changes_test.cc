@@ -147,7 +147,6 @@ constexpr Mutation kMutations[] = {
     {"} # w", "memory_space: SRAM }", Kind::kTensor},
     {"} # w", "annotations { key: \"a\" value: \"1\" } }", Kind::kAnnotation},
     {"# entry", "annotations { key: \"a\" value: \"1\" }", Kind::kAnnotation},
-    {"# entry", "internal: true", Kind::kEntry},
     {"kind: \"matmul\"", "kind: \"dot\"", Kind::kOperator},
     {"k: \"256\"", "k: \"512\"", Kind::kOperator},
     {"k: \"256\"", "k: \"256\" density: 0.5", Kind::kOperator},
@@ -208,6 +207,18 @@ TEST_CASE("one change of a plan is one change of the diff, and the same from beh
     CHECK_FALSE(diff.same_digest);
     CheckMirrors(*base, *changed);
   }
+}
+
+TEST_CASE("an entry that requests no longer run is a change of the entry", "[plan][diff]") {
+  // Beside another, as a plan has one for requests.
+  const std::string side = std::string(kBase) + R"(
+    tensors { name: "side" kind: OUTPUT dtype: BF16 shape: ["batch"] }
+    entries { name: "side" # side
+      operators { name: "aside" inputs: "x" outputs: "side" } })";
+  const auto base = Load(side);
+  const auto changed = Load(Replaced(side, "# side", "internal: true"));
+  CHECK(KindsOf(DiffOf(*base, *changed)) == std::vector{Kind::kEntry});
+  CheckMirrors(*base, *changed);
 }
 
 TEST_CASE("a change says what moved, from where to where, by name and by path", "[plan][diff]") {
