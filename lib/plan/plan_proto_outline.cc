@@ -350,13 +350,18 @@ std::string DimValuesText(const Body& plan, const RepeatedPtrField<pb::DimValue>
 }
 
 std::string Normal(const Body& plan, std::string_view expression) {
+  // By name: in which order a plan lists its dims is no difference.
+  std::vector<std::string_view> names;
+  for (const Dim& dim : plan.dims) names.push_back(dim.name);
+  std::sort(names.begin(), names.end());
   const auto expr =
       Expr::Parse(expression, [&](std::string_view name) -> std::optional<std::size_t> {
-        const std::optional<Index> dim = plan.FindDim(name);
-        return dim ? std::optional<std::size_t>(*dim) : std::nullopt;
+        const auto at = std::lower_bound(names.begin(), names.end(), name);
+        if (at == names.end() || *at != name) return std::nullopt;
+        return static_cast<std::size_t>(at - names.begin());
       });
   LEEWAY_CHECK(expr.ok());
-  return expr->Print([&](std::size_t dim) -> std::string_view { return plan.dims[dim].name; });
+  return expr->Canonical().Print([&](std::size_t dim) { return names[dim]; });
 }
 
 Outline ReadOutline(const Body& plan) {
