@@ -1,0 +1,152 @@
+#include "plan/encoder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "plan/wire.h"
+
+namespace leeway::plan {
+namespace {
+
+using Field = ExprFields::Field;
+
+// The numbers of plans/schema/leeway/plan. A test compares them with the schema's own descriptors.
+constexpr Field kGemmFields[] = {{1}, {2}, {3}, {4}};
+constexpr Field kConvFields[] = {{1}, {2}, {3}, {4}, {5}, {6}, {7}};
+constexpr Field kFirst[] = {{1}};
+constexpr Field kFirstTwo[] = {{1}, {2}};
+constexpr Field kSecond[] = {{2}};
+constexpr Field kCollectiveFields[] = {{2}, {3}};
+constexpr ExprFields kGemm{kGemmFields}, kConv{kConvFields}, kVector{kFirst}, kReduce{kFirstTwo},
+    kMove{kFirstTwo}, kCollective{kCollectiveFields}, kSendReceive{kFirst}, kCall{kSecond},
+    kCustom{kFirstTwo};
+constexpr Field kWorkFields[] = {
+    {1, &kGemm},       {2, &kConv},        {3, &kVector},      {4, &kReduce}, {5, &kMove},
+    {6, &kCollective}, {7, &kSendReceive}, {8, &kSendReceive}, {10, &kCall},  {11, &kCustom}};
+constexpr ExprFields kWork{kWorkFields};
+constexpr Field kOperatorFields[] = {{6, &kWork}};
+
+constexpr ExprFields kAlias{kSecond};
+constexpr Field kTensorFields[] = {{4}, {7, &kAlias}};
+
+constexpr Field kKernelFields[] = {{3}};
+constexpr Field kGroupWorkFields[] = {{1}, {2}, {3}, {4}};
+constexpr ExprFields kKernel{kKernelFields}, kGroupWork{kGroupWorkFields}, kProfile{kSecond};
+constexpr Field kGroupFields[] = {{5}, {6, &kKernel}, {8, &kGroupWork}, {9, &kProfile}};
+
+constexpr ExprFields kConstraint{kFirst};
+constexpr Field kVariantFields[] = {{3, &kConstraint}};
+
+std::size_t VarintSize(std::uint64_t value) {
+  std::size_t size = 1;
+  for (; value >= 0x80; value >>= 7) ++size;
+  return size;
+}
+
+// Puts the length of what begins at `begin`, before which `room` bytes were left for it.
+void PutLength(std::size_t begin, std::size_t room, std::string& out) {
+  std::string length;
+  AppendVarint(out.size() - begin, length);
+  out.replace(begin - room, room, length);
+}
+
+}  // namespace
+
+constexpr ExprFields kTensorExprs{kTensorFields};
+constexpr ExprFields kOperatorExprs{kOperatorFields};
+constexpr ExprFields kGroupExprs{kGroupFields};
+constexpr ExprFields kVariantExprs{kVariantFields};
+
+Encoder::Encoder(std::string& serialized, Canonical canonical)
+    : serialized_(serialized), canonical_text_(std::move(canonical)) {
+  // Keeps apart from digests of other things; the version is that of the definition.
+  sha_.Update(std::string_view("leeway.plan.v1.Plan\0", 20));
+}
+
+void Encoder::Canonicalize(std::string_view fields, const ExprFields& exprs, std::string& out) {
+  WireReader reader(fields);
+  for (WireField field; reader.Next(field);) {
+    const auto at =
+        std::find_if(exprs.fields.begin(), exprs.fields.end(), [&](const Field& candidate) {
+          return field.delimited && candidate.number == field.number;
+        });
+    if (at == exprs.fields.end()) {
+      out += field.whole;
+    } else if (at->message == nullptr) {
+      AppendDelimited(field.number, canonical_text_(field.value), out);
+    } else {
+      AppendVarint(std::uint64_t{field.number} << 3 | 2, out);
+      const std::size_t room = VarintSize(field.value.size());
+      out.append(room, '\0');
+      const std::size_t begin = out.size();
+      Canonicalize(field.value, *at->message, out);
+      PutLength(begin, room, out);
+    }
+  }
+}
+
+void Encoder::Append(std::string_view fields, const ExprFields& exprs, Texts texts) {
+  serialized_ += fields;
+  if (texts == Texts::kCanonical) {
+    canonical_ += fields;
+  } else {
+    Canonicalize(fields, exprs, canonical_);
+  }
+  HashCanonical();
+}
+
+void Encoder::AppendMessage(std::uint32_t number, std::string_view fields, const ExprFields& exprs,
+                            Texts texts) {
+  AppendDelimited(number, fields, serialized_);
+  if (texts == Texts::kCanonical) {
+    AppendDelimited(number, fields, canonical_);
+  } else {
+    const Field as_value[] = {{number, &exprs}};
+    const std::size_t size = VarintSize(fields.size()) + VarintSize(std::uint64_t{number} << 3);
+    const std::string_view whole =
+        std::string_view(serialized_).substr(serialized_.size() - size - fields.size());
+    Canonicalize(whole, ExprFields{as_value}, canonical_);
+  }
+  HashCanonical();
+}
+
+void Encoder::AppendBoth(std::string_view fields, std::string_view canonical) {
+  serialized_ += fields;
+  canonical_ += canonical;
+  HashCanonical();
+}
+
+void Encoder::Open(std::uint32_t number, std::size_t likely_size) {
+  const std::size_t room = VarintSize(likely_size);
+  for (std::string* out : {&serialized_, &canonical_}) {
+    AppendVarint(std::uint64_t{number} << 3 | 2, *out);
+    out->append(room, '\0');
+  }
+  open_.push_back({serialized_.size(), canonical_.size(), room});
+}
+
+void Encoder::Close() {
+  const Opened opened = open_.back();
+  open_.pop_back();
+  PutLength(opened.serialized, opened.likely_length_size, serialized_);
+  PutLength(opened.canonical, opened.likely_length_size, canonical_);
+  HashCanonical();
+}
+
+// Inside an open message nothing can be hashed: its length comes first.
+void Encoder::HashCanonical() {
+  constexpr std::size_t kEnough = std::size_t{1} << 16;
+  if (!open_.empty() || canonical_.size() < kEnough) return;
+  sha_.Update(canonical_);
+  canonical_.clear();
+  canonical_.shrink_to_fit();
+}
+
+base::Digest Encoder::Finish() {
+  LEEWAY_CHECK(open_.empty());
+  sha_.Update(canonical_);
+  return sha_.Finish();
+}
+
+}  // namespace leeway::plan
