@@ -111,7 +111,7 @@ pb::Operator OperatorOf(int op) {
     out.set_kind(op % 4 == 1 ? "add" : "rms_norm");
     if (op >= 8) out.add_inputs(OpName(op - 7) + ":0");
     pb::Vector& vector = *out.mutable_work()->mutable_vector();
-    vector.set_elements("batch * (seq ceildiv 128) * 128 * 4096");
+    vector.set_elements("4096 * (batch * ((seq ceildiv 128) * 128))");
     vector.set_ops_per_element(4);
   }
   out.add_outputs(OpName(op) + ":0");

@@ -87,65 +87,78 @@ void Encoder::Canonicalize(std::string_view fields, const ExprFields& exprs, std
 }
 
 void Encoder::Append(std::string_view fields, const ExprFields& exprs, Texts texts) {
+  if (texts == Texts::kMixed) Diverge();
   serialized_ += fields;
-  if (texts == Texts::kCanonical) {
-    canonical_ += fields;
-  } else {
+  if (texts == Texts::kMixed) {
     Canonicalize(fields, exprs, canonical_);
+  } else if (diverged_) {
+    canonical_ += fields;
   }
-  HashCanonical();
+  Hash();
 }
 
 void Encoder::AppendMessage(std::uint32_t number, std::string_view fields, const ExprFields& exprs,
                             Texts texts) {
+  if (texts == Texts::kMixed) Diverge();
+  const std::size_t begin = serialized_.size();
   AppendDelimited(number, fields, serialized_);
-  if (texts == Texts::kCanonical) {
-    AppendDelimited(number, fields, canonical_);
-  } else {
-    const Field as_value[] = {{number, &exprs}};
-    const std::size_t size = VarintSize(fields.size()) + VarintSize(std::uint64_t{number} << 3);
-    const std::string_view whole =
-        std::string_view(serialized_).substr(serialized_.size() - size - fields.size());
-    Canonicalize(whole, ExprFields{as_value}, canonical_);
+  const std::string_view whole = std::string_view(serialized_).substr(begin);
+  if (texts == Texts::kMixed) {
+    const Field as_field[] = {{number, &exprs}};
+    Canonicalize(whole, ExprFields{as_field}, canonical_);
+  } else if (diverged_) {
+    canonical_ += whole;
   }
-  HashCanonical();
+  Hash();
 }
 
 void Encoder::AppendBoth(std::string_view fields, std::string_view canonical) {
+  if (fields != canonical) Diverge();
   serialized_ += fields;
-  canonical_ += canonical;
-  HashCanonical();
+  if (diverged_) canonical_ += canonical;
+  Hash();
 }
 
 void Encoder::Open(std::uint32_t number, std::size_t likely_size) {
   const std::size_t room = VarintSize(likely_size);
-  for (std::string* out : {&serialized_, &canonical_}) {
-    AppendVarint(std::uint64_t{number} << 3 | 2, *out);
-    out->append(room, '\0');
+  std::string start;
+  AppendVarint(std::uint64_t{number} << 3 | 2, start);
+  start.append(room, '\0');
+  serialized_ += start;
+  if (diverged_) {
+    canonical_.reserve(canonical_.size() + start.size() + likely_size);
+    canonical_ += start;
   }
-  open_.push_back({serialized_.size(), canonical_.size(), room});
+  open_.push_back({serialized_.size(), CanonicalSize(), room});
 }
 
 void Encoder::Close() {
   const Opened opened = open_.back();
   open_.pop_back();
   PutLength(opened.serialized, opened.likely_length_size, serialized_);
-  PutLength(opened.canonical, opened.likely_length_size, canonical_);
-  HashCanonical();
+  if (diverged_) PutLength(opened.canonical, opened.likely_length_size, canonical_);
+  Hash();
 }
 
-// Inside an open message nothing can be hashed: its length comes first.
-void Encoder::HashCanonical() {
-  constexpr std::size_t kEnough = std::size_t{1} << 16;
-  if (!open_.empty() || canonical_.size() < kEnough) return;
-  sha_.Update(canonical_);
-  canonical_.clear();
-  canonical_.shrink_to_fit();
+void Encoder::Diverge() {
+  if (diverged_) return;
+  diverged_ = true;
+  canonical_.assign(serialized_, hashed_);
+  for (Opened& opened : open_) opened.canonical = opened.serialized - hashed_;
+}
+
+void Encoder::Hash() {
+  // Inside an open message nothing can be hashed: its length comes first.
+  if (!open_.empty()) return;
+  sha_.Update(diverged_ ? std::string_view(canonical_)
+                        : std::string_view(serialized_).substr(hashed_));
+  hashed_ = serialized_.size();
+  diverged_ = false;
+  canonical_ = std::string();
 }
 
 base::Digest Encoder::Finish() {
   LEEWAY_CHECK(open_.empty());
-  sha_.Update(canonical_);
   return sha_.Finish();
 }
 

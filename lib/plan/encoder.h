@@ -56,18 +56,25 @@ class Encoder {
   base::Digest Finish();
 
  private:
+  // A message whose length is not known yet, and where its content begins in both encodings.
   struct Opened {
-    std::size_t serialized, canonical;  // where the contents begin
+    std::size_t serialized, canonical;
     std::size_t likely_length_size;
   };
   void Canonicalize(std::string_view fields, const ExprFields& exprs, std::string& out);
-  void HashCanonical();
+  // Makes `canonical_` hold what it stands for, because it will differ from now on.
+  void Diverge();
+  void Hash();
+  // Where the canonical encoding has come to.
+  std::size_t CanonicalSize() const { return diverged_ ? canonical_.size() : serialized_.size(); }
 
   std::string& serialized_;
   Canonical canonical_text_;
-  // What is not hashed yet.
-  std::string canonical_;
   base::Sha256 sha_;
+  // What is not hashed yet is the same in both encodings, from `hashed_` on, until they diverge.
+  std::size_t hashed_ = 0;
+  bool diverged_ = false;
+  std::string canonical_;
   std::vector<Opened> open_;
 };
 

@@ -1,6 +1,7 @@
 // Reads a plan piece by piece: one tensor, operator or group is a message at a time. What a message
 // lists besides is read as a message without those, its rest.
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <span>
@@ -24,8 +25,12 @@ static_assert(kName == pb::Tensor::kNameFieldNumber && kName == pb::Operator::kN
 
 Status Malformed() { return base::DataLoss("truncated or no protobuf message"); }
 
-// Returns the name that the message, which parsed, is written with.
-std::string_view NameIn(std::string_view message) {
+// Returns where a message that parsed has its name.
+std::string_view NameIn(std::string_view message, std::string_view name) {
+  // Nearly always it is the first field, and short.
+  const std::string_view first = message.substr(std::min<std::size_t>(2, message.size()));
+  if (name.size() < 0x80 && first.substr(0, name.size()) == name)
+    return first.substr(0, name.size());
   return FindDelimited(message, kName).value_or(std::string_view());
 }
 
@@ -165,8 +170,8 @@ Status PlanStream::ReadTensors(const Path& plan, std::string_view bytes, std::si
                                    const Path path = plan.At("tensors", i);
                                    LEEWAY_RETURN_IF_ERROR(Parse(element, tensor_));
                                    tensors.push_back(ReadTensor(reader_, path, tensor_));
-                                   reader_.Declare(path, reader_.tensors, "tensor", NameIn(element),
-                                                   i);
+                                   reader_.Declare(path, reader_.tensors, "tensor",
+                                                   NameIn(element, tensor_.name()), i);
                                    if (tensor_.has_alias_of()) later.push_back({i, element});
                                    Encode(pb::Plan::kTensorsFieldNumber, tensor_, kTensorExprs);
                                    return Status();
@@ -187,7 +192,8 @@ Status PlanStream::ReadEntries(const Path& plan, std::string_view bytes, std::si
   LEEWAY_RETURN_IF_ERROR(ForEach(field, bytes, pb::Plan::kEntriesFieldNumber, count,
                                  [&](std::size_t i, std::string_view element) {
                                    const Path path = plan.At("entries", i);
-                                   const std::string_view name = NameIn(element);
+                                   const std::string_view name =
+                                       FindDelimited(element, kName).value_or("");
                                    entries[i].name =
                                        reader_.Name(path.At("name"), std::string(name));
                                    reader_.Declare(path, reader_.entries, "entry", name, i);
@@ -226,17 +232,17 @@ Status PlanStream::ReadOperators(const Path& path, std::string_view bytes, std::
     operators.Reserve(count);
   }
   std::vector<Later> later;
-  LEEWAY_RETURN_IF_ERROR(ForEach(path.At("operators"), bytes, pb::Entry::kOperatorsFieldNumber,
-                                 count, [&](std::size_t i, std::string_view element) -> Status {
-                                   const Path at = path.At("operators", i);
-                                   LEEWAY_RETURN_IF_ERROR(Parse(element, operator_));
-                                   out.operators.push_back(ReadOperator(reader_, at, operator_));
-                                   reader_.Declare(at, operators, "operator", NameIn(element), i);
-                                   if (operator_.after_size() > 0) later.push_back({i, element});
-                                   Encode(pb::Entry::kOperatorsFieldNumber, operator_,
-                                          kOperatorExprs);
-                                   return Status();
-                                 }));
+  LEEWAY_RETURN_IF_ERROR(
+      ForEach(path.At("operators"), bytes, pb::Entry::kOperatorsFieldNumber, count,
+              [&](std::size_t i, std::string_view element) -> Status {
+                const Path at = path.At("operators", i);
+                LEEWAY_RETURN_IF_ERROR(Parse(element, operator_));
+                out.operators.push_back(ReadOperator(reader_, at, operator_));
+                reader_.Declare(at, operators, "operator", NameIn(element, operator_.name()), i);
+                if (operator_.after_size() > 0) later.push_back({i, element});
+                Encode(pb::Entry::kOperatorsFieldNumber, operator_, kOperatorExprs);
+                return Status();
+              }));
   for (const auto& [index, element] : later) {
     const Path at = path.At("operators", index);
     std::size_t j = 0;
@@ -261,7 +267,8 @@ Status PlanStream::ReadVariants(const Path& path, std::string_view bytes, std::s
                    const Path at = path.At("variants", i);
                    if (!reader_.TakeDimCells(at, reader_.body().dims.size())) return Status();
                    LEEWAY_RETURN_IF_ERROR(ReadOneVariant(at, element, operators, out.variants[i]));
-                   reader_.Declare(at, variants, "variant", NameIn(element), i);
+                   reader_.Declare(at, variants, "variant", NameIn(element, out.variants[i].name),
+                                   i);
                    return Status();
                  });
 }
@@ -287,7 +294,8 @@ Status PlanStream::ReadOneVariant(const Path& path, std::string_view bytes, cons
                                    LEEWAY_RETURN_IF_ERROR(Parse(element, group_));
                                    out.groups.push_back(ReadGroup(reader_, at, group_, operators));
                                    out.groups.back().listed = static_cast<Index>(i);
-                                   reader_.Declare(at, groups, "group", NameIn(element), i);
+                                   reader_.Declare(at, groups, "group",
+                                                   NameIn(element, group_.name()), i);
                                    Encode(kGroups, group_, kGroupExprs);
                                    return Status();
                                  }));
@@ -321,6 +329,7 @@ Status PlanStream::Read(std::string_view bytes) {
   }
   const std::size_t dropped = rest.message.ByteSizeLong() - canonical.message.ByteSizeLong();
   EncodeRest(rest.head.size() - dropped, canonical);
+  reader_.body().serialized.reserve(bytes.size());
   encoder_.AppendBoth(rest.head, canonical.head);
   LEEWAY_RETURN_IF_ERROR(ReadTensors(plan, bytes, counts[0]));
   LEEWAY_RETURN_IF_ERROR(ReadEntries(plan, bytes, counts[1]));

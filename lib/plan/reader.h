@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
 #include "plan/body.h"
 #include "plan/expr_range.h"
 #include "plan/findings.h"
