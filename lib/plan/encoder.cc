@@ -129,21 +129,23 @@ void Encoder::Open(std::uint32_t number, std::size_t likely_size) {
     canonical_.reserve(canonical_.size() + start.size() + likely_size);
     canonical_ += start;
   }
-  open_.push_back({serialized_.size(), CanonicalSize(), room});
+  open_.push_back({serialized_.size(), CanonicalSize(), likely_size});
 }
 
 void Encoder::Close() {
   const Opened opened = open_.back();
   open_.pop_back();
-  PutLength(opened.serialized, opened.likely_length_size, serialized_);
-  if (diverged_) PutLength(opened.canonical, opened.likely_length_size, canonical_);
+  const std::size_t room = VarintSize(opened.likely_size);
+  PutLength(opened.serialized, room, serialized_);
+  if (diverged_) PutLength(opened.canonical, room, canonical_);
   Hash();
 }
 
 void Encoder::Diverge() {
   if (diverged_) return;
   diverged_ = true;
-  canonical_.assign(serialized_, hashed_);
+  if (!open_.empty()) canonical_.reserve(open_.front().likely_size + serialized_.size() - hashed_);
+  canonical_.append(serialized_, hashed_);
   for (Opened& opened : open_) opened.canonical = opened.serialized - hashed_;
 }
 

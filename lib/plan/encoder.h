@@ -59,7 +59,7 @@ class Encoder {
   // A message whose length is not known yet, and where its content begins in both encodings.
   struct Opened {
     std::size_t serialized, canonical;
-    std::size_t likely_length_size;
+    std::size_t likely_size;
   };
   void Canonicalize(std::string_view fields, const ExprFields& exprs, std::string& out);
   // Makes `canonical_` hold what it stands for, because it will differ from now on.

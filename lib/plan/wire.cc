@@ -100,15 +100,6 @@ std::optional<std::string_view> FindDelimited(std::string_view message, std::uin
   return last;
 }
 
-std::size_t CountDelimited(std::string_view message, std::uint32_t number) {
-  std::size_t count = 0;
-  WireReader reader(message);
-  for (WireField field; reader.Next(field);) {
-    if (field.delimited && field.number == number) ++count;
-  }
-  return count;
-}
-
 void AppendVarint(std::uint64_t value, std::string& out) {
   for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
   out += static_cast<char>(value);

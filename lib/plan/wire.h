@@ -49,9 +49,6 @@ class WireReader {
 // string. Nothing if there is none. Requires a message that parses.
 std::optional<std::string_view> FindDelimited(std::string_view message, std::uint32_t number);
 
-// Returns how many delimited fields `number` the message has, up to where it is malformed.
-std::size_t CountDelimited(std::string_view message, std::uint32_t number);
-
 void AppendVarint(std::uint64_t value, std::string& out);
 // Appends a delimited field.
 void AppendDelimited(std::uint32_t number, std::string_view value, std::string& out);
