@@ -20,11 +20,19 @@ class Writer {
     out_ += R"(tensors { name: "in" kind: INPUT dtype: BF16 shape: "batch" shape: "seq" })";
     out_ += R"(tensors { name: "kv" kind: STATE dtype: F16 shape: "1024" })";
     for (std::size_t i = 0; i < operators; ++i) Tensors(i, i + 1 == operators);
+    calls_ = Maybe();
+    if (calls_) Called();
     out_ += "entries { ";
     const bool variants_first = Maybe();
     // A name may be used before the place where it is declared.
     if (variants_first) Variants(operators);
     for (std::size_t i = 0; i < operators; ++i) Operator(i);
+    if (calls_) {
+      out_ +=
+          "operators { name: \"call\" inputs: \"in\" outputs: \"called\" work { call { entry: "
+          "\"loop\" " +
+          SizeField("times") + "} } } ";
+    }
     if (!variants_first) Variants(operators);
     out_ += "name: \"main\" ";
     Annotations();
@@ -119,6 +127,18 @@ class Writer {
     out_ += "} kind: WEIGHT dtype: I4 shape: \"32\" " + Quoted("name", Name("v", i)) + "}\n";
   }
 
+  // An entry that the other one calls, and what the call makes.
+  void Called() {
+    for (const std::string_view name : {"called", "looped"}) {
+      out_ += "tensors { " + Quoted("name", std::string(name)) +
+              "kind: OUTPUT dtype: BF16 shape: \"batch\" }\n";
+    }
+    out_ +=
+        "entries { name: \"loop\" internal: true operators { name: \"body\" inputs: \"in\" "
+        "outputs: \"looped\" } variants { name: \"any\" fusion_groups { name: \"g\" ops: "
+        "\"body\" } } }\n";
+  }
+
   std::string Work() {
     switch (prng_.Below(11)) {
       case 0:
@@ -175,6 +195,7 @@ class Writer {
         Group(i, end);
         i = end;
       }
+      if (calls_) out_ += "fusion_groups { name: \"calling\" ops: \"call\" } ";
       VariantMemory();
       if (Maybe()) {
         out_ +=
@@ -222,6 +243,7 @@ class Writer {
   static constexpr std::string_view kTypes[] = {"F32", "BF16", "I8", "F4E2M1"};
 
   base::Prng prng_;
+  bool calls_ = false;
   std::string out_;
 };
 
