@@ -16,10 +16,6 @@ namespace {
 using Op = Expr::Op;
 using Find = std::function<std::optional<std::size_t>(std::string_view)>;
 
-// A nesting level leaves at most three values on the stack: the left side of a sum, of a product
-// and of a min. Product() adds one.
-constexpr std::size_t kMaxStack = 3 * (Expr::kMaxDepth + 1) + 2;
-
 bool IsNameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsNamePart(char c) { return IsNameStart(c) || IsDigit(c) || c == '.'; }
@@ -201,7 +197,7 @@ struct Outcome {
 };
 
 Outcome Run(const std::vector<Expr::Instruction>& program, std::span<const std::int64_t> dims) {
-  std::array<std::int64_t, kMaxStack> stack;  // every slot is written before it is read
+  std::array<std::int64_t, Expr::kMaxStack> stack;  // every slot is written before it is read
   std::size_t top = 0;
   for (const Expr::Instruction& i : program) {
     if (i.op == Op::kConstant) {

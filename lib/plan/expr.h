@@ -1,8 +1,9 @@
 // Dimension expressions: every size in a plan, as a function of its symbolic dims.
 //
-// Grammar:  sum  := term (('+' | '-') term)*      term := atom (('*'|'floordiv'|'ceildiv'|'mod')
-// atom)*
-//           atom := integer | name | '(' sum ')' | '-' atom | ('min'|'max') '(' sum ',' sum ')'
+// Grammar (docs/expressions.md has it with the semantics and the canonical form):
+//   sum  := term (('+' | '-') term)*
+//   term := atom (('*' | 'floordiv' | 'ceildiv' | 'mod') atom)*
+//   atom := integer | name | '(' sum ')' | '-' atom | ('min' | 'max') '(' sum ',' sum ')'
 // Integers are exact 64-bit; an overflow or a division by zero is an error, never a wrapped value.
 // A minus sign before a number belongs to the number.
 //
@@ -24,11 +25,16 @@
 
 namespace leeway::plan {
 
+struct Canonicalized;
+
 class Expr {
  public:
   // Nesting and length bounds: a hostile expression costs bounded time and stack.
   static constexpr int kMaxDepth = 64;
   static constexpr std::size_t kMaxLength = 4096;
+  // Values that Evaluate holds at once. A nesting level leaves at most three: the left side of a
+  // sum, of a product and of a min. Product() adds one.
+  static constexpr std::size_t kMaxStack = 3 * (kMaxDepth + 1) + 2;
 
   // The constant 0.
   Expr() = default;
@@ -52,6 +58,10 @@ class Expr {
 
   // Prints so that Parse gives the same program back; `name` gives a dim's name.
   std::string Print(const std::function<std::string_view(std::size_t)>& name) const;
+
+  // Returns the canonical form: the same for expressions that the laws of integer arithmetic make
+  // equal, as far as docs/expressions.md says. Where both evaluate, they have the same value.
+  Expr Canonical() const;
 
   bool is_constant() const;
   // Symbols that occur, rising.
@@ -79,6 +89,8 @@ class Expr {
   const std::vector<Instruction>& program() const;
 
  private:
+  friend Canonicalized Canonicalize(const Expr& expr);
+
   explicit Expr(std::vector<Instruction> program);
 
   // Shared by copies: the sizes of a plan are a few expressions many times over. Null: no

@@ -53,18 +53,24 @@ void StartAtSmallest(std::vector<Index>& cycle) {
   std::rotate(cycle.begin(), std::min_element(cycle.begin(), cycle.end()), cycle.end());
 }
 
-std::string ShowCycle(const std::vector<Index>& cycle,
-                      const std::function<std::string_view(Index)>& name) {
+std::string ShowPath(std::span<const Index> path, const std::function<std::string(Index)>& show) {
   constexpr std::size_t kShown = 8;
   std::string text;
-  for (std::size_t i = 0; i < cycle.size(); ++i) {
-    if (cycle.size() > 2 * kShown && i == kShown) {
-      text += "... -> ";
-      i = cycle.size() - kShown;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (path.size() > 2 * kShown && i == kShown) {
+      text += " -> ...";
+      i = path.size() - kShown;
     }
-    text += Quote(name(cycle[i])) + " -> ";
+    if (i > 0) text += " -> ";
+    text += show(path[i]);
   }
-  return text + Quote(name(cycle.front()));
+  return text;
+}
+
+std::string ShowCycle(const std::vector<Index>& cycle,
+                      const std::function<std::string_view(Index)>& name) {
+  const auto show = [&](Index node) { return Quote(name(node)); };
+  return ShowPath(cycle, show) + " -> " + show(cycle.front());
 }
 
 TensorUses::TensorUses(const Body& body, const Entry& entry, std::vector<Index>& slots)
@@ -149,6 +155,19 @@ class StateOrder {
   std::vector<std::vector<Index>> readers_;  // since the last write
 };
 
+void CheckRepeats(const Body& body, const Path& path, const Operator& op, Findings& findings) {
+  if (op.outputs.size() < 2) return;
+  std::vector<std::pair<Index, std::size_t>> outputs;
+  for (std::size_t i = 0; i < op.outputs.size(); ++i) outputs.emplace_back(op.outputs[i], i);
+  std::sort(outputs.begin(), outputs.end());
+  for (std::size_t i = 1; i < outputs.size(); ++i) {
+    if (outputs[i].first != outputs[i - 1].first) continue;
+    findings.Error(path.At("outputs", outputs[i].second),
+                   "tensor " + Quote(body.tensors[outputs[i].first].name) +
+                       " is listed twice among the outputs of operator " + Quote(op.name));
+  }
+}
+
 void CheckOutputs(const Body& body, const TensorUses& uses, const Path& path, const Entry& entry,
                   Index index, Findings& findings) {
   const Operator& op = entry.operators[index];
@@ -190,6 +209,7 @@ void LinkOperators(const Body& body, const TensorUses& uses, const Path& path, E
     Operator& op = entry.operators[i];
     const Path at = path.At("operators", i);
     CheckOutputs(body, uses, at, entry, i, findings);
+    CheckRepeats(body, at, op, findings);
     LinkInputs(body, uses, at, op, entry, findings);
     states.Visit(i, op);
     std::sort(op.predecessors.begin(), op.predecessors.end());

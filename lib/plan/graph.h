@@ -33,7 +33,10 @@ Order TopologicalOrder(std::size_t nodes,
 // Turns a cycle so that it starts at its smallest node.
 void StartAtSmallest(std::vector<Index>& cycle);
 
-// Returns `"a" -> "b" -> "a"`, shortened in the middle where it is long.
+// Returns `"a" -> "b" -> "c"`, shortened in the middle where it is long; `show` gives what stands
+// for a node.
+std::string ShowPath(std::span<const Index> path, const std::function<std::string(Index)>& show);
+// As ShowPath with quoted names, and back to the first node.
 std::string ShowCycle(const std::vector<Index>& cycle,
                       const std::function<std::string_view(Index)>& name);
 
@@ -70,7 +73,8 @@ class TensorUses {
 // Adds to each operator's predecessors, which hold control edges, the producers of its inputs, and
 // sorts them. Operators order their uses of a STATE tensor as they are listed: a reader after the
 // writers before it, a writer after everything before it.
-// Reports tensors that two operators produce or none, and writes to inputs and weights.
+// Reports tensors that two operators produce or none, one that an operator lists twice among its
+// outputs, and writes to inputs and weights.
 void LinkOperators(const Body& body, const TensorUses& uses, const Path& path, Entry& entry,
                    Findings& findings);
 

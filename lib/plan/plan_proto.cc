@@ -75,6 +75,26 @@ void CheckFormat(Reader& reader, const Path& path, const pb::Tensor& in) {
   reader.Enum(path.At("memory_space"), in.memory_space(), pb::MemorySpace_MAX, pb::DRAM);
 }
 
+Expr OffsetOf(Reader& reader, const Path& path, const pb::Tensor& in) {
+  return reader.SizeOr(path.At("alias_of.offset_bytes"), in.alias_of().offset_bytes(), 0);
+}
+
+// Reports a view that leaves what it is a view of where all dims are at their least or largest.
+void CheckView(Reader& reader, const Path& path, const Tensor& view, const Expr& offset) {
+  const Tensor& base = reader.body().tensors[*view.alias_of];
+  for (const bool largest : {false, true}) {
+    std::vector<std::int64_t> dims;
+    for (const Interval& domain : reader.domains()) dims.push_back(largest ? domain.hi : domain.lo);
+    const std::int64_t bytes = view.Bytes(dims), at = offset(dims), room = base.Bytes(dims);
+    if (bytes <= room && at <= room - bytes) continue;
+    reader.findings().Error(path, std::to_string(bytes) + " bytes at offset " + std::to_string(at) +
+                                      " leave the " + std::to_string(room) + " bytes of tensor " +
+                                      Quote(base.name) + " where dimensions are at their " +
+                                      (largest ? "max" : "min"));
+    return;
+  }
+}
+
 Conv ReadConv(Reader& reader, const Path& path, const pb::Conv& in) {
   Conv conv;
   conv.n = reader.Size(path.At("n"), in.n());
@@ -86,15 +106,20 @@ Conv ReadConv(Reader& reader, const Path& path, const pb::Conv& in) {
   conv.kernel_h = reader.Size(path.At("kernel_h"), in.kernel_h(), kKernel);
   conv.kernel_w = reader.Size(path.At("kernel_w"), in.kernel_w(), kKernel);
   constexpr std::uint32_t kMaxStep = 1u << 20;
-  for (const std::uint32_t step :
-       {in.stride_h(), in.stride_w(), in.dilation_h(), in.dilation_w(), in.pad_top(), in.pad_left(),
-        in.pad_bottom(), in.pad_right(), in.groups()}) {
-    if (step > kMaxStep) {
-      reader.findings().Error(path, "a stride, dilation, padding or group count of " +
-                                        std::to_string(step) + " exceeds " +
-                                        std::to_string(kMaxStep));
-      return conv;
-    }
+  for (const auto& [field, step] :
+       std::initializer_list<std::pair<const char*, std::uint32_t>>{{"stride_h", in.stride_h()},
+                                                                    {"stride_w", in.stride_w()},
+                                                                    {"dilation_h", in.dilation_h()},
+                                                                    {"dilation_w", in.dilation_w()},
+                                                                    {"pad_top", in.pad_top()},
+                                                                    {"pad_left", in.pad_left()},
+                                                                    {"pad_bottom", in.pad_bottom()},
+                                                                    {"pad_right", in.pad_right()},
+                                                                    {"groups", in.groups()}}) {
+    if (step <= kMaxStep) continue;
+    reader.findings().Error(path.At(field),
+                            std::to_string(step) + " exceeds " + std::to_string(kMaxStep));
+    return conv;
   }
   const auto or_one = [](std::uint32_t value) { return value == 0 ? 1 : value; };
   conv.stride_h = or_one(in.stride_h());
@@ -253,17 +278,17 @@ Tensor ReadTensor(Reader& reader, const Path& path, const pb::Tensor& in) {
     tensor.elements = Expr::Constant(1);
   }
   CheckFormat(reader, path, in);
-  if (in.has_alias_of()) {
-    reader.SizeOr(path.At("alias_of.offset_bytes"), in.alias_of().offset_bytes(), 0);
-  }
+  if (in.has_alias_of()) OffsetOf(reader, path, in);
   tensor.content_digest = reader.DigestBytes(path.At("content_digest"), in.content_digest());
   ReadAnnotations(reader, path, in.annotations());
   return tensor;
 }
 
 void ReadTensorLinks(Reader& reader, const Path& path, const pb::Tensor& in, Tensor& tensor) {
+  const Path alias = path.At("alias_of");
   tensor.alias_of =
-      reader.Find(path.At("alias_of.tensor"), reader.tensors, "tensor", in.alias_of().tensor());
+      reader.Find(alias.At("tensor"), reader.tensors, "tensor", in.alias_of().tensor());
+  if (tensor.alias_of) CheckView(reader, alias, tensor, OffsetOf(reader, path, in));
 }
 
 Operator ReadOperator(Reader& reader, const Path& path, const pb::Operator& in) {

@@ -46,10 +46,10 @@ void ReadRange(Reader& reader, const Path& path, const pb::Range& in, Range& ran
                                       std::to_string(in.max()) + " of dimension " +
                                       Quote(dim.name) + " do not rise");
   } else if (!domain.Contains(ours)) {
-    reader.findings().Error(path, "[" + std::to_string(in.min()) + ", " + std::to_string(in.max()) +
-                                      "] of dimension " + Quote(dim.name) + " leaves its domain [" +
-                                      std::to_string(dim.min) + ", " + std::to_string(dim.max) +
-                                      "]");
+    reader.findings().Error(path.At(in.min() < dim.min ? "min" : "max"),
+                            "[" + std::to_string(in.min()) + ", " + std::to_string(in.max()) +
+                                "] of dimension " + Quote(dim.name) + " leaves its domain [" +
+                                std::to_string(dim.min) + ", " + std::to_string(dim.max) + "]");
   } else {
     range.min = in.min();
     range.opt = in.opt();
@@ -129,11 +129,13 @@ void ReadKernel(Reader& reader, const Path& path, const pb::Kernel& in, Group& g
   group.workspace_bytes = reader.SizeOr(path.At("workspace_bytes"), in.workspace_bytes(), 0);
   reader.DigestBytes(path.At("blob_digest"), in.blob_digest());
   const Path launch = path.At("launch");
+  std::size_t i = 0;
   for (const std::int64_t extent : in.launch().grid()) {
-    reader.NonNegative(launch.At("grid"), extent);
+    reader.NonNegative(launch.At("grid", i++), extent);
   }
+  i = 0;
   for (const std::int64_t extent : in.launch().block()) {
-    reader.NonNegative(launch.At("block"), extent);
+    reader.NonNegative(launch.At("block", i++), extent);
   }
   reader.NonNegative(launch.At("shared_memory_bytes"), in.launch().shared_memory_bytes());
 }

@@ -30,7 +30,8 @@ std::string ShowDims(const Body& body, const Expr& expr, const std::vector<std::
 
 // What an expression is in the content digest.
 std::string CanonicalText(const Body& body, const Expr& expr) {
-  return expr.Print([&](std::size_t dim) -> std::string_view { return body.dims[dim].name; });
+  return expr.Canonical().Print(
+      [&](std::size_t dim) -> std::string_view { return body.dims[dim].name; });
 }
 
 absl::string_view Key(std::string_view text) { return {text.data(), text.size()}; }
@@ -203,8 +204,8 @@ void Reader::Declare(const Path& path, Names& names, std::string_view what, std:
                      std::size_t index) {
   const std::optional<Index> other = names.Add(name, static_cast<Index>(index));
   if (!other || name.empty()) return;
-  findings_.Error(path, std::string(what) + " " + Quote(name) + " repeats the name of number " +
-                            std::to_string(*other));
+  findings_.Error(path.At("name"), std::string(what) + " " + Quote(name) +
+                                       " repeats the name of number " + std::to_string(*other));
 }
 
 std::optional<Index> Reader::Find(const Path& path, const Names& names, std::string_view what,

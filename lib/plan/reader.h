@@ -77,7 +77,8 @@ class Reader {
   // newer schema may have, and one that is not set where `otherwise` is 0.
   int Enum(const Path& path, int value, int last, int otherwise);
 
-  // Registers `name`, or reports that the `what` of another index has it.
+  // Registers the name of the message at `path`, or reports that the `what` of another index has
+  // it.
   void Declare(const Path& path, Names& names, std::string_view what, std::string_view name,
                std::size_t index);
   // Finds `name` in `names`, or reports that no `what` has it.

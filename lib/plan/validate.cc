@@ -71,7 +71,9 @@ void ValidateEntry(const Body& body, const Path& path, Entry& entry, std::vector
     findings.Warning(path.At("variants"), "entry " + Quote(entry.name) +
                                               " has no variant: every request would fall back");
   }
-  if (findings.ok()) SortOperators(order.nodes, entry);
+  if (!findings.ok()) return;
+  WarnOfDeadOperators(body, uses, path, entry, findings);
+  SortOperators(order.nodes, entry);
 }
 
 }  // namespace
@@ -84,6 +86,8 @@ void Validate(Body& body, Findings& findings) {
   for (std::size_t i = 0; i < body.entries.size(); ++i) {
     ValidateEntry(body, plan.At("entries", i), body.entries[i], slots, findings);
   }
+  CheckReachable(body, findings);
+  if (findings.ok()) WarnOfUnused(body, findings);
 }
 
 }  // namespace leeway::plan

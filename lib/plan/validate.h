@@ -22,6 +22,16 @@ void Validate(Body& body, Findings& findings);
 // caller's (see Body::CalledVariant).
 void CheckCalls(const Body& body, Findings& findings);
 
+// Every OUTPUT is written by an operator, and some entry is there for requests.
+void CheckReachable(const Body& body, Findings& findings);
+
+// Warnings: what is allowed, and yet is rarely meant. Dimensions and tensors that nothing uses,
+// internal entries that nothing calls, variants that no request can get.
+void WarnOfUnused(const Body& body, Findings& findings);
+// Operators of the entry whose results nothing reads and that nothing waits for.
+void WarnOfDeadOperators(const Body& body, const TensorUses& uses, const Path& path,
+                         const Entry& entry, Findings& findings);
+
 // Checks the variants of one entry whose operators are linked and acyclic: coverage, convexity.
 class VariantChecker {
  public:
@@ -42,6 +52,11 @@ class VariantChecker {
   // elided operators multiply the waits beyond a bound.
   bool AddSources(const Operator& op, Index self, std::vector<Index>& sources);
   void ReportElidedEdges(const Path& path);
+  // Reports groups that wait for each other: the path of operators by which one of them leaves and
+  // comes back or, where each is left through other operators than it is entered by, the groups.
+  void ReportCycle(const Path& path, const Variant& variant, const std::vector<Index>& cycle);
+  // Returns operators of a path from the group through others back into it; empty if there is none.
+  std::vector<Index> PathOutAndBack(const Group& group, Index index);
   void SortGroups(const std::vector<Index>& order, Variant& variant);
   void Mark(const Group& group);
   bool InMarked(Index op) const { return op != kNone && in_group_[op] == stamp_; }

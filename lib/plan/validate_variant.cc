@@ -52,15 +52,58 @@ void VariantChecker::Check(const Path& path, Variant& variant) {
       CollectWrites(variant);
       SortGroups(order.nodes, variant);
     } else {
-      const Index first = order.cycle.front();
-      findings_.Error(path.At("fusion_groups", first),
-                      "group " + Quote(variant.groups[first].name) +
-                          " needs its own output: " + ShowCycle(order.cycle, [&](Index group) {
-                            return std::string_view(variant.groups[group].name);
-                          }));
+      ReportCycle(path, variant, order.cycle);
     }
   }
   Reset(variant);
+}
+
+void VariantChecker::ReportCycle(const Path& path, const Variant& variant,
+                                 const std::vector<Index>& cycle) {
+  // Any group of the cycle may be the one that is not convex; the work is bounded.
+  constexpr std::size_t kTried = 8;
+  for (std::size_t i = 0; i < std::min(cycle.size(), kTried); ++i) {
+    const Group& group = variant.groups[cycle[i]];
+    const std::vector<Index> ops = PathOutAndBack(group, cycle[i]);
+    if (ops.empty()) continue;
+    const std::string shown = ShowPath(ops, [&](Index op) {
+      std::string text = Quote(entry_.operators[op].name);
+      if (owner_[op] == kElided) return text + " (elided)";
+      if (owner_[op] != cycle[i]) text += " of " + Quote(variant.groups[owner_[op]].name);
+      return text;
+    });
+    findings_.Error(path.At("fusion_groups", cycle[i]),
+                    "group " + Quote(group.name) + " is not convex: " + shown +
+                        " leaves it and comes back, so that it needs its own output");
+    return;
+  }
+  findings_.Error(path.At("fusion_groups", cycle.front()),
+                  "groups wait for each other: " + ShowCycle(cycle, [&](Index group) {
+                    return std::string_view(variant.groups[group].name);
+                  }));
+}
+
+std::vector<Index> VariantChecker::PathOutAndBack(const Group& group, Index index) {
+  Mark(group);
+  // Backwards from the members, by breadth: by operator outside, the one that waits for it.
+  std::vector<Index> waiter(entry_.operators.size(), kNone);
+  std::vector<Index> queue(group.ops.begin(), group.ops.end());
+  for (std::size_t next = 0; next < queue.size(); ++next) {
+    const Index op = queue[next];
+    const bool member = next < group.ops.size();
+    for (const Index before : entry_.operators[op].predecessors) {
+      if (!member && owner_[before] == index) {
+        std::vector<Index> path = {before};
+        for (Index at = op; at != kNone; at = waiter[at]) path.push_back(at);
+        return path;
+      }
+      // What the group computes itself, again or not, is inside for its members.
+      if ((member && InMarked(before)) || waiter[before] != kNone) continue;
+      waiter[before] = op;
+      queue.push_back(before);
+    }
+  }
+  return {};
 }
 
 void VariantChecker::SortGroups(const std::vector<Index>& order, Variant& variant) {
@@ -137,8 +180,8 @@ void VariantChecker::CheckCoverage(const Path& path) {
   for (std::size_t op = 0; op < owner_.size() && missing > 0 && !findings_.full(); ++op) {
     if (owner_[op] != kNone) continue;
     --missing;
-    findings_.Error(path, "operator " + Quote(entry_.operators[op].name) +
-                              " is owned by no group and not elided");
+    findings_.Error(path.At("fusion_groups"), "operator " + Quote(entry_.operators[op].name) +
+                                                  " is owned by no group and not elided");
   }
   findings_.CountOnly(missing);
 }

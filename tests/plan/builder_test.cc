@@ -124,7 +124,7 @@ TEST_CASE("building reports every finding with its path", "[plan][builder]") {
   CHECK(status.code() == StatusCode::kInvalidArgument);
   CHECK_THAT(std::string(status.message()), Catch::Contains("bad: tensors[0].shape[0]: "));
   CHECK_THAT(std::string(status.message()),
-             Catch::Contains("bad: entries[0].variants[0].envelope[0]: "));
+             Catch::Contains("bad: entries[0].variants[0].envelope[0].max: "));
   CHECK_THAT(std::string(status.message()),
              Catch::Contains("bad: entries[0].variants[0].fusion_groups[0].placement.cores: "));
 }
