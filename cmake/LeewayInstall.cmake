@@ -8,8 +8,10 @@ install(TARGETS leeway EXPORT leewayTargets)
 install(EXPORT leewayTargets NAMESPACE leeway:: DESTINATION ${package_dir})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/leeway DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
+# Compilers generate code of their own from these.
+set(LEEWAY_PROTO_DIR ${CMAKE_INSTALL_DATADIR}/leeway/proto)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/plans/schema/leeway
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/leeway/proto FILES_MATCHING PATTERN "*.proto")
+        DESTINATION ${LEEWAY_PROTO_DIR} FILES_MATCHING PATTERN "*.proto")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(installed_libraries leeway)
@@ -42,7 +44,8 @@ if(TARGET leeway_text_library)
   leeway_packages_of(leeway_text_library LEEWAY_TEXT_PACKAGES)
 endif()
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/leewayConfig.cmake.in
-  ${PROJECT_BINARY_DIR}/leewayConfig.cmake INSTALL_DESTINATION ${package_dir})
+  ${PROJECT_BINARY_DIR}/leewayConfig.cmake INSTALL_DESTINATION ${package_dir}
+  PATH_VARS LEEWAY_PROTO_DIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/leewayConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/leewayConfig.cmake

@@ -53,7 +53,17 @@ enum class DType {
   kUint8,
   kUint4,
   kBool,
+  kF8E8M0,
+  kF8E4M3Fnuz,
+  kF8E5M2Fnuz,
+  kTf32,  // a way to compute: stored as kF32
+  kUint16,
+  kUint32,
+  kUint64,
+  kC64,
 };
+// The last of them: they are numbered from 1 without a gap.
+inline constexpr DType kLastDType = DType::kC64;
 
 // Returns the bits one element occupies: 4 for kInt4.
 int BitsPerElement(DType dtype);

@@ -85,7 +85,7 @@ void NotModelled(Findings& findings, const Path& path, std::string_view what) {
 }
 
 std::optional<DType> FindDType(std::string_view name) {
-  for (int i = static_cast<int>(DType::kF64); i <= static_cast<int>(DType::kBool); ++i) {
+  for (int i = static_cast<int>(DType::kF64); i <= static_cast<int>(kLastDType); ++i) {
     if (name == DTypeName(static_cast<DType>(i))) return static_cast<DType>(i);
   }
   return std::nullopt;

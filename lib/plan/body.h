@@ -112,6 +112,8 @@ struct Operator {
   // rising, without duplicates.
   std::vector<Index> predecessors;
   Work work;
+  // It must run exactly once: neither elided nor recomputed.
+  bool side_effects = false;
   std::vector<Annotation> annotations;
 };
 

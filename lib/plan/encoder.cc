@@ -30,13 +30,17 @@ constexpr Field kOperatorFields[] = {{6, &kWork}};
 constexpr ExprFields kAlias{kSecond};
 constexpr Field kTensorFields[] = {{4}, {7, &kAlias}};
 
-constexpr Field kKernelFields[] = {{3}};
+constexpr ExprFields kLaunch{kFirst};
+constexpr Field kKernelFields[] = {{3}, {4, &kLaunch}};
 constexpr Field kGroupWorkFields[] = {{1}, {2}, {3}, {4}};
 constexpr ExprFields kKernel{kKernelFields}, kGroupWork{kGroupWorkFields}, kProfile{kSecond};
 constexpr Field kGroupFields[] = {{5}, {6, &kKernel}, {8, &kGroupWork}, {9, &kProfile}};
 
 constexpr ExprFields kConstraint{kFirst};
-constexpr Field kVariantFields[] = {{3, &kConstraint}};
+constexpr ExprFields kArenaSlot{kSecond};
+constexpr Field kArenaFields[] = {{2}, {4, &kArenaSlot}};
+constexpr ExprFields kArena{kArenaFields};
+constexpr Field kVariantFields[] = {{3, &kConstraint}, {10, &kArena}};
 
 std::size_t VarintSize(std::uint64_t value) {
   std::size_t size = 1;

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
+#include <type_traits>
 #include <utility>
+
+#include "plan/plan_proto_unknown.h"
 
 namespace leeway::plan {
 namespace {
@@ -38,6 +42,7 @@ void CheckShapeMode(Reader& reader, const Path& path, const Dim& dim, const pb::
 
 void ReadRange(Reader& reader, const Path& path, const pb::Range& in, Range& range,
                const Dim& dim) {
+  NoteUnknown(reader, path, in);
   const Interval domain{dim.min, dim.max};
   const Interval ours{in.min(), in.max()};
   if (!(in.min() <= in.opt() && in.opt() <= in.max())) {
@@ -82,6 +87,7 @@ std::vector<Constraint> ReadConstraints(Reader& reader, const Path& path, const 
   for (std::size_t i = 0; i < static_cast<std::size_t>(in.constraints_size()); ++i) {
     const pb::Constraint& from = in.constraints(static_cast<int>(i));
     const Path at = path.At("constraints", i);
+    NoteUnknown(reader, at, from);
     Constraint constraint{reader.AnyValue(at.At("expr"), from.expr()), from.min(), from.max(),
                           from.multiple_of() == 0 ? 1 : from.multiple_of()};
     if (from.min() > from.max()) {
@@ -98,22 +104,8 @@ std::vector<Constraint> ReadConstraints(Reader& reader, const Path& path, const 
   return constraints;
 }
 
-std::vector<CoreRef> ReadCores(Reader& reader, const Path& path,
-                               const RepeatedPtrField<pb::CoreRef>& cores) {
-  std::vector<CoreRef> out;
-  for (int i = 0; i < cores.size(); ++i) {
-    const pb::CoreRef& core = cores.Get(i);
-    const Path at = path.At("cores", static_cast<std::size_t>(i));
-    CoreRef ref;
-    if (core.has_device()) ref.device = core.device();
-    if (core.has_index()) ref.index = core.index();
-    ref.core_class = reader.Text(at.At("class"), core.class_());
-    out.push_back(std::move(ref));
-  }
-  return out;
-}
-
 Placement ReadPlacement(Reader& reader, const Path& path, const pb::Placement& in) {
+  NoteUnknown(reader, path, in);
   Placement placement;
   placement.mode = static_cast<PlacementMode>(reader.Enum(
       path.At("mode"), in.mode(), pb::Placement::Mode_MAX, static_cast<int>(PlacementMode::kAny)));
@@ -124,23 +116,47 @@ Placement ReadPlacement(Reader& reader, const Path& path, const pb::Placement& i
   return placement;
 }
 
+void CheckNumerics(Reader& reader, const Path& path, const pb::Numerics& in) {
+  NoteUnknown(reader, path, in);
+  reader.Enum(path.At("compute"), in.compute(), pb::DType_MAX, pb::F32);
+  reader.Enum(path.At("accumulation"), in.accumulation(), pb::DType_MAX, pb::F32);
+  ReadAnnotations(reader, path, "notes", in.notes());
+}
+
+template <typename Extents>
+void CheckExtents(Reader& reader, const Path& path, std::string_view field,
+                  const Extents& extents) {
+  constexpr int kMaxExtents = 3;
+  if (extents.size() > kMaxExtents) {
+    reader.findings().Error(path.At(field), std::to_string(extents.size()) +
+                                                " extents; a launch has at most " +
+                                                std::to_string(kMaxExtents));
+  }
+  for (int i = 0; i < std::min<int>(extents.size(), kMaxExtents); ++i) {
+    const Path at = path.At(field, static_cast<std::size_t>(i));
+    if constexpr (std::is_same_v<Extents, RepeatedPtrField<std::string>>) {
+      reader.Size(at, extents.Get(i));
+    } else if (extents.Get(i) < 1) {
+      reader.findings().Error(at, "an extent of " + std::to_string(extents.Get(i)) + " is below 1");
+    }
+  }
+}
+
 void ReadKernel(Reader& reader, const Path& path, const pb::Kernel& in, Group& group) {
+  NoteUnknown(reader, path, in);
   group.kernel_key = reader.Text(path.At("key"), in.key());
   group.workspace_bytes = reader.SizeOr(path.At("workspace_bytes"), in.workspace_bytes(), 0);
   reader.DigestBytes(path.At("blob_digest"), in.blob_digest());
   const Path launch = path.At("launch");
-  std::size_t i = 0;
-  for (const std::int64_t extent : in.launch().grid()) {
-    reader.NonNegative(launch.At("grid", i++), extent);
-  }
-  i = 0;
-  for (const std::int64_t extent : in.launch().block()) {
-    reader.NonNegative(launch.At("block", i++), extent);
-  }
+  NoteUnknown(reader, launch, in.launch());
+  CheckExtents(reader, launch, "grid", in.launch().grid());
+  CheckExtents(reader, launch, "block", in.launch().block());
+  CheckExtents(reader, launch, "cluster", in.launch().cluster());
   reader.NonNegative(launch.At("shared_memory_bytes"), in.launch().shared_memory_bytes());
 }
 
 void ReadProfile(Reader& reader, const Path& path, const pb::Profile& in, Group& group) {
+  NoteUnknown(reader, path, in);
   if (!in.cost_ns().empty()) {
     group.cost_ns = reader.Size(path.At("cost_ns"), in.cost_ns());
     if (in.points_size() > 0) {
@@ -151,6 +167,7 @@ void ReadProfile(Reader& reader, const Path& path, const pb::Profile& in, Group&
     const pb::Profile::Point& from = in.points(static_cast<int>(i));
     const Path at = path.At("points", i);
     if (!reader.TakeDimCells(at, reader.body().dims.size())) return;
+    NoteUnknown(reader, at, from);
     ProfilePoint point;
     point.dims = ReadDimValues(reader, at, from.dims());
     point.p50_ns = reader.NonNegative(at.At("p50_ns"), from.p50_ns());
@@ -185,6 +202,7 @@ void ReadElided(Reader& reader, const Path& path, const pb::Variant& in, const N
   for (std::size_t i = 0; i < static_cast<std::size_t>(in.elided_size()); ++i) {
     const pb::Elided& elided = in.elided(static_cast<int>(i));
     const Path at = path.At("elided", i);
+    NoteUnknown(reader, at, elided);
     const std::optional<Index> op = reader.Find(at.At("op"), operators, "operator", elided.op());
     if (elided.reason().empty()) {
       reader.findings().Error(at.At("reason"),
@@ -194,59 +212,24 @@ void ReadElided(Reader& reader, const Path& path, const pb::Variant& in, const N
   }
 }
 
-void CheckLayout(Reader& reader, const Path& path, const pb::Layout& in) {
-  const std::optional<Index> tensor =
-      reader.Find(path.At("tensor"), reader.tensors, "tensor", in.tensor());
-  if (!tensor) return;
-  const std::size_t rank = reader.body().tensors[*tensor].shape.size();
-  std::vector<int> order(in.minor_to_major().begin(), in.minor_to_major().end());
-  std::sort(order.begin(), order.end());
-  bool permutation = order.empty() || order.size() == rank;
-  for (std::size_t i = 0; i < order.size(); ++i) permutation &= order[i] == static_cast<int>(i);
-  if (!permutation) {
-    reader.findings().Error(path.At("minor_to_major"),
-                            "not a permutation of the " + std::to_string(rank) +
-                                " dimensions of tensor " + Quote(in.tensor()));
-  }
-  for (int i = 0; i < in.tiles_size(); ++i) {
-    for (const std::int64_t extent : in.tiles(i).dims()) {
-      if (extent >= 1) continue;
-      reader.findings().Error(path.At("tiles", static_cast<std::size_t>(i)),
-                              "a tile extent of " + std::to_string(extent) + " is below 1");
-    }
-  }
-}
-
-void ReadResidency(Reader& reader, const Path& path, const pb::Residency& in, Variant& out) {
-  const std::optional<Index> tensor =
-      reader.Find(path.At("tensor"), reader.tensors, "tensor", in.tensor());
-  if (!tensor) return;
-  if (reader.body().tensors[*tensor].kind != TensorKind::kWeight) {
-    reader.findings().Error(path.At("tensor"),
-                            "tensor " + Quote(in.tensor()) + " is resident but no weight");
-  }
-  out.residency.push_back({*tensor, ReadCores(reader, path, in.cores())});
-}
-
 void CheckSchedule(Reader& reader, const Path& path, const pb::Schedule& in, const Names& groups) {
+  NoteUnknown(reader, path, in);
   for (std::size_t i = 0; i < static_cast<std::size_t>(in.cores_size()); ++i) {
     const pb::Schedule::Core& core = in.cores(static_cast<int>(i));
     const Path at = path.At("cores", i);
+    NoteUnknown(reader, at, core);
+    ReadCore(reader, at.At("core"), core.core());
     for (int j = 0; j < core.groups_size(); ++j) {
       reader.Find(at.At("groups", static_cast<std::size_t>(j)), groups, "group", core.groups(j));
     }
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(in.waits_size()); ++i) {
+    const pb::Schedule::Wait& wait = in.waits(static_cast<int>(i));
     const Path at = path.At("waits", i);
-    reader.Find(at.At("group"), groups, "group", in.waits(static_cast<int>(i)).group());
-    reader.Find(at.At("after"), groups, "group", in.waits(static_cast<int>(i)).after());
+    NoteUnknown(reader, at, wait);
+    reader.Find(at.At("group"), groups, "group", wait.group());
+    reader.Find(at.At("after"), groups, "group", wait.after());
   }
-}
-
-void CheckNumerics(Reader& reader, const Path& path, const pb::Numerics& in) {
-  reader.Enum(path.At("compute"), in.compute(), pb::DType_MAX, pb::F32);
-  reader.Enum(path.At("accumulation"), in.accumulation(), pb::DType_MAX, pb::F32);
-  ReadAnnotations(reader, path, in.notes());
 }
 
 }  // namespace
@@ -260,6 +243,7 @@ std::vector<std::int64_t> ReadDimValues(Reader& reader, const Path& path,
   for (int i = 0; i < values.size(); ++i) {
     const pb::DimValue& value = values.Get(i);
     const Path at = path.At("dims", static_cast<std::size_t>(i));
+    NoteUnknown(reader, at, value);
     const std::optional<Index> dim =
         reader.Find(at.At("dim"), reader.dims, "dimension", value.dim());
     if (!dim) continue;
@@ -280,12 +264,31 @@ std::vector<std::int64_t> ReadDimValues(Reader& reader, const Path& path,
   return out;
 }
 
-std::vector<Annotation> ReadAnnotations(Reader& reader, const Path& path,
+CoreRef ReadCore(Reader& reader, const Path& path, const pb::CoreRef& in) {
+  NoteUnknown(reader, path, in);
+  CoreRef ref;
+  if (in.has_device()) ref.device = in.device();
+  if (in.has_index()) ref.index = in.index();
+  ref.core_class = reader.Text(path.At("class"), in.class_());
+  return ref;
+}
+
+std::vector<CoreRef> ReadCores(Reader& reader, const Path& path,
+                               const RepeatedPtrField<pb::CoreRef>& cores) {
+  std::vector<CoreRef> out;
+  for (int i = 0; i < cores.size(); ++i) {
+    out.push_back(ReadCore(reader, path.At("cores", static_cast<std::size_t>(i)), cores.Get(i)));
+  }
+  return out;
+}
+
+std::vector<Annotation> ReadAnnotations(Reader& reader, const Path& path, std::string_view field,
                                         const RepeatedPtrField<pb::Annotation>& annotations) {
   std::vector<Annotation> out;
   out.reserve(static_cast<std::size_t>(annotations.size()));
   for (int i = 0; i < annotations.size(); ++i) {
-    const Path at = path.At("annotations", static_cast<std::size_t>(i));
+    const Path at = path.At(field, static_cast<std::size_t>(i));
+    NoteUnknown(reader, at, annotations.Get(i));
     out.push_back({reader.Name(at.At("key"), annotations.Get(i).key()),
                    reader.Text(at.At("value"), annotations.Get(i).value())});
   }
@@ -293,6 +296,7 @@ std::vector<Annotation> ReadAnnotations(Reader& reader, const Path& path,
 }
 
 Variant ReadVariant(Reader& reader, const Path& path, const pb::Variant& in) {
+  NoteUnknown(reader, path, in);
   Variant out;
   out.name = reader.Name(path.At("name"), in.name());
   out.envelope = ReadEnvelope(reader, path, in);
@@ -302,13 +306,16 @@ Variant ReadVariant(Reader& reader, const Path& path, const pb::Variant& in) {
 
 Group ReadGroup(Reader& reader, const Path& path, const pb::FusionGroup& in,
                 const Names& operators) {
+  NoteUnknown(reader, path, in);
   Group group;
   group.name = reader.Name(path.At("name"), in.name());
+  reader.Text(path.At("kind"), in.kind());
   group.ops = ReadOps(reader, path, "ops", in.ops(), operators);
   group.recomputed = ReadOps(reader, path, "recomputed", in.recomputed(), operators);
   if (in.ops_size() == 0) {
     reader.findings().Error(path.At("ops"), "group " + Quote(group.name) + " has no operators");
   }
+  NoteUnknown(reader, path.At("tiling"), in.tiling());
   group.tiling = {reader.NonNegative(path.At("tiling.m"), in.tiling().m()),
                   reader.NonNegative(path.At("tiling.n"), in.tiling().n()),
                   reader.NonNegative(path.At("tiling.k"), in.tiling().k())};
@@ -317,28 +324,25 @@ Group ReadGroup(Reader& reader, const Path& path, const pb::FusionGroup& in,
   group.placement = ReadPlacement(reader, path.At("placement"), in.placement());
   if (in.has_work()) {
     const Path work = path.At("work");
+    NoteUnknown(reader, work, in.work());
     group.work = GroupWork{reader.SizeOr(work.At("flops"), in.work().flops(), 0),
                            reader.SizeOr(work.At("read_bytes"), in.work().read_bytes(), 0),
                            reader.SizeOr(work.At("write_bytes"), in.work().write_bytes(), 0),
                            reader.SizeOr(work.At("scratch_bytes"), in.work().scratch_bytes(), 0)};
   }
   ReadProfile(reader, path.At("profile"), in.profile(), group);
-  group.annotations = ReadAnnotations(reader, path, in.annotations());
+  CheckNumerics(reader, path.At("numerics"), in.numerics());
+  group.annotations = ReadAnnotations(reader, path, "annotations", in.annotations());
   return group;
 }
 
 void ReadVariantLinks(Reader& reader, const Path& path, const pb::Variant& in,
                       const Names& operators, const Names& groups, Variant& out) {
   ReadElided(reader, path, in, operators, out);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(in.layouts_size()); ++i) {
-    CheckLayout(reader, path.At("layouts", i), in.layouts(static_cast<int>(i)));
-  }
-  for (std::size_t i = 0; i < static_cast<std::size_t>(in.residency_size()); ++i) {
-    ReadResidency(reader, path.At("residency", i), in.residency(static_cast<int>(i)), out);
-  }
+  ReadMemory(reader, path, in, out);
   CheckSchedule(reader, path.At("schedule"), in.schedule(), groups);
   CheckNumerics(reader, path.At("numerics"), in.numerics());
-  ReadAnnotations(reader, path, in.annotations());
+  ReadAnnotations(reader, path, "annotations", in.annotations());
 }
 
 }  // namespace leeway::plan

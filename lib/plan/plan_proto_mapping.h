@@ -1,9 +1,9 @@
-// The part of the conversion that reads variants; see plan_proto.h.
+// The part of the conversion that reads variants, and what messages share; see plan_proto.h.
 
 #ifndef LEEWAY_PLAN_PLAN_PROTO_MAPPING_H_
 #define LEEWAY_PLAN_PLAN_PROTO_MAPPING_H_
 
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "leeway_internal/plan/v1alpha/plan.pb.h"
@@ -28,9 +28,18 @@ std::vector<std::int64_t> ReadDimValues(
     Reader& reader, const Path& path,
     const google::protobuf::RepeatedPtrField<pb::DimValue>& values);
 
+// Returns what `field` of the message at `path` holds.
 std::vector<Annotation> ReadAnnotations(
-    Reader& reader, const Path& path,
+    Reader& reader, const Path& path, std::string_view field,
     const google::protobuf::RepeatedPtrField<pb::Annotation>& annotations);
+
+CoreRef ReadCore(Reader& reader, const Path& path, const pb::CoreRef& message);
+// Returns what the field "cores" of the message at `path` holds.
+std::vector<CoreRef> ReadCores(Reader& reader, const Path& path,
+                               const google::protobuf::RepeatedPtrField<pb::CoreRef>& cores);
+
+// Reads where the variant keeps tensors: layouts, residency, arenas. `out` has its envelope.
+void ReadMemory(Reader& reader, const Path& path, const pb::Variant& message, Variant& out);
 
 }  // namespace leeway::plan
 

@@ -14,6 +14,7 @@
 #include "plan/plan_proto.h"
 #include "plan/plan_proto_graph.h"
 #include "plan/plan_proto_mapping.h"
+#include "plan/plan_proto_unknown.h"
 #include "plan/wire.h"
 
 namespace leeway::plan {
@@ -172,7 +173,8 @@ Status PlanStream::ReadTensors(const Path& plan, std::string_view bytes, std::si
                                    tensors.push_back(ReadTensor(reader_, path, tensor_));
                                    reader_.Declare(path, reader_.tensors, "tensor",
                                                    NameIn(element, tensor_.name()), i);
-                                   if (tensor_.has_alias_of()) later.push_back({i, element});
+                                   if (tensor_.has_alias_of() || tensor_.has_quant())
+                                     later.push_back({i, element});
                                    Encode(pb::Plan::kTensorsFieldNumber, tensor_, kTensorExprs);
                                    return Status();
                                  }));
@@ -213,13 +215,14 @@ Status PlanStream::ReadEntry(const Path& path, std::string_view bytes, Entry& ou
   Rest<pb::Entry> rest;
   std::array<std::size_t, 2> counts{};
   LEEWAY_RETURN_IF_ERROR(ReadRest(reader_, path, bytes, kOperators, rest, counts));
+  NoteUnknown(reader_, path, rest.message);
   out.internal = rest.message.internal();
   encoder_.Open(pb::Plan::kEntriesFieldNumber, bytes.size());
   encoder_.AppendBoth(rest.head, rest.head);
   Names operators;
   LEEWAY_RETURN_IF_ERROR(ReadOperators(path, bytes, counts[0], out, operators));
   LEEWAY_RETURN_IF_ERROR(ReadVariants(path, bytes, counts[1], operators, out));
-  ReadAnnotations(reader_, path, rest.message.annotations());
+  ReadAnnotations(reader_, path, "annotations", rest.message.annotations());
   encoder_.AppendBoth(rest.tail, rest.tail);
   encoder_.Close();
   return Status();
@@ -319,6 +322,7 @@ Status PlanStream::Read(std::string_view bytes) {
         std::to_string(header.min_reader_version()) + "; this one reads up to " +
         std::to_string(kSchemaVersion));
   }
+  NoteUnknown(reader_, plan, rest.message);
   ReadHeader(reader_, plan.At("header"), header);
   ReadDims(reader_, plan, rest.message);
   ReadShapeProfile(reader_, plan.At("shape_profile"), rest.message.shape_profile());
@@ -334,7 +338,8 @@ Status PlanStream::Read(std::string_view bytes) {
   LEEWAY_RETURN_IF_ERROR(ReadTensors(plan, bytes, counts[0]));
   LEEWAY_RETURN_IF_ERROR(ReadEntries(plan, bytes, counts[1]));
   CheckProducers(reader_, plan, rest.message);
-  ReadAnnotations(reader_, plan, rest.message.annotations());
+  ReadAnnotations(reader_, plan, "annotations", rest.message.annotations());
+  reader_.unknown().Report(reader_.findings());
   encoder_.AppendBoth(rest.tail, canonical.tail);
   reader_.body().digest = encoder_.Finish();
   reader_.body().digest_hex = reader_.body().digest.ToHex();

@@ -22,6 +22,7 @@
 #include "plan/expr_range.h"
 #include "plan/findings.h"
 #include "plan/names.h"
+#include "plan/unknown_fields.h"
 
 namespace leeway::plan {
 
@@ -93,6 +94,9 @@ class Reader {
   // Reports more than `most` elements in a field, and returns whether there are fewer.
   bool CheckCount(const Path& path, std::size_t count, std::size_t most);
 
+  // What this schema does not know of the plan.
+  UnknownFields& unknown() { return unknown_; }
+
   // Returns whether `cells` more dim values fit; reports once when they do not.
   bool TakeDimCells(const Path& path, std::size_t cells);
 
@@ -115,6 +119,7 @@ class Reader {
 
   Body& body_;
   Findings& findings_;
+  UnknownFields unknown_;
   std::vector<Interval> domains_;
   // By text.
   absl::flat_hash_map<absl::string_view, std::unique_ptr<Parsed>> parsed_;

@@ -7,19 +7,27 @@ int BitsPerElement(DType dtype) {
   switch (dtype) {
     case DType::kF64:
     case DType::kInt64:
+    case DType::kUint64:
+    case DType::kC64:
       return 64;
     case DType::kF32:
     case DType::kInt32:
+    case DType::kUint32:
+    case DType::kTf32:
       return 32;
     case DType::kF16:
     case DType::kBf16:
     case DType::kInt16:
+    case DType::kUint16:
       return 16;
     case DType::kF8E4M3:
     case DType::kF8E5M2:
     case DType::kInt8:
     case DType::kUint8:
     case DType::kBool:
+    case DType::kF8E8M0:
+    case DType::kF8E4M3Fnuz:
+    case DType::kF8E5M2Fnuz:
       return 8;
     case DType::kF4E2M1:
     case DType::kInt4:
@@ -61,6 +69,22 @@ const char* DTypeName(DType dtype) {
       return "U4";
     case DType::kBool:
       return "BOOL";
+    case DType::kF8E8M0:
+      return "F8E8M0";
+    case DType::kF8E4M3Fnuz:
+      return "F8E4M3FNUZ";
+    case DType::kF8E5M2Fnuz:
+      return "F8E5M2FNUZ";
+    case DType::kTf32:
+      return "TF32";
+    case DType::kUint16:
+      return "U16";
+    case DType::kUint32:
+      return "U32";
+    case DType::kUint64:
+      return "U64";
+    case DType::kC64:
+      return "C64";
   }
   return "?";
 }

@@ -130,6 +130,10 @@ void VariantChecker::AssignOwners(const Path& path, const Variant& variant) {
                       "operator " + Quote(entry_.operators[op].name) + " is elided twice");
       continue;
     }
+    if (entry_.operators[op].side_effects) {
+      findings_.Error(path.At("elided", i), "operator " + Quote(entry_.operators[op].name) +
+                                                " has side effects: it cannot be elided");
+    }
     owner_[op] = kElided;
     ++covered_;
   }
@@ -169,9 +173,14 @@ void VariantChecker::AssignGroup(const Path& path, const Variant& variant, Index
   }
   for (std::size_t i = 0; i < group.recomputed.size(); ++i) {
     const Index op = group.recomputed[i];
-    if (op == kUnresolved || in_group_[op] == stamp_) continue;
-    findings_.Error(path.At("recomputed", i), "operator " + Quote(entry_.operators[op].name) +
-                                                  " is recomputed but not among the group's ops");
+    if (op == kUnresolved) continue;
+    const char* wrong = in_group_[op] != stamp_ ? "is recomputed but not among the group's ops"
+                        : entry_.operators[op].side_effects
+                            ? "has side effects: it cannot be recomputed"
+                            : nullptr;
+    if (wrong == nullptr) continue;
+    findings_.Error(path.At("recomputed", i),
+                    "operator " + Quote(entry_.operators[op].name) + " " + wrong);
   }
 }
 

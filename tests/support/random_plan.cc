@@ -301,7 +301,7 @@ class Maker {
     kernel.Add("key", "\"key\"");
     kernel.Add("workspace_bytes", Size());
     PlanField& launch = kernel.Message("launch");
-    launch.Add("grid", "8");
+    launch.Add("grid", "\"8\"");
     launch.Add("shared_memory_bytes", "1024");
     AddPlacement(group);
     if (Chance(4)) group.Message("work").Add("flops", Size());
@@ -458,7 +458,7 @@ const std::vector<Corruption>& Corruptions() {
         {"no shards", "fusion_groups.shards", "\"0\"", 0},
         {"no shards for some dims", "fusion_groups.shards", "\"n - 1\"", 0},
         {"too many shards", "fusion_groups.shards", "\"4097\"", 0},
-        {"a negative grid", "launch.grid", "-1", 0},
+        {"a negative grid", "launch.grid", "\"-1\"", 0},
         {"negative memory", "launch.shared_memory_bytes", "-1", 0},
         {"an unknown mode", "placement.mode", "9", 0},
         {"no such dimension", "profile.points.dims.dim", "\"ghost\"", 0},

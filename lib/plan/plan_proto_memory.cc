@@ -1,0 +1,180 @@
+// Where a variant keeps tensors: layouts, residency, arenas.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "plan/plan_proto_mapping.h"
+#include "plan/plan_proto_unknown.h"
+
+namespace leeway::plan {
+namespace {
+
+// Bits that an element occupies, of tensors whose layout says so.
+using ElementBits = absl::flat_hash_map<Index, std::int64_t>;
+
+void CheckPermutation(Reader& reader, const Path& path, const pb::Layout& in, std::size_t rank) {
+  std::vector<int> order(in.minor_to_major().begin(), in.minor_to_major().end());
+  std::sort(order.begin(), order.end());
+  bool permutation = order.empty() || order.size() == rank;
+  for (std::size_t i = 0; i < order.size(); ++i) permutation &= order[i] == static_cast<int>(i);
+  if (permutation) return;
+  reader.findings().Error(path.At("minor_to_major"),
+                          "not a permutation of the " + std::to_string(rank) +
+                              " dimensions of tensor " + Quote(in.tensor()));
+}
+
+// A tile covers the most minor dimensions of the shape so far and leaves it with as many more.
+void CheckTiles(Reader& reader, const Path& path, const pb::Layout& in, std::size_t rank) {
+  for (int i = 0; i < in.tiles_size(); ++i) {
+    const Path at = path.At("tiles", static_cast<std::size_t>(i));
+    const pb::Tile& tile = in.tiles(i);
+    NoteUnknown(reader, at, tile);
+    const auto extents = static_cast<std::size_t>(tile.dims_size());
+    if (extents > rank) {
+      reader.findings().Error(at.At("dims"), "a tile of " + std::to_string(extents) +
+                                                 " dimensions on a shape of " +
+                                                 std::to_string(rank));
+    }
+    rank += extents;
+    for (int j = 0; j < tile.dims_size(); ++j) {
+      if (tile.dims(j) >= 1) continue;
+      reader.findings().Error(at.At("dims", static_cast<std::size_t>(j)),
+                              "a tile extent of " + std::to_string(tile.dims(j)) + " is below 1");
+    }
+  }
+}
+
+void CheckElementBits(Reader& reader, const Path& path, const pb::Layout& in,
+                      const Tensor& tensor) {
+  // A BOOL says one bit; other elements do not fit into fewer than they have.
+  const std::int64_t least = tensor.dtype == DType::kBool ? 1 : BitsPerElement(tensor.dtype);
+  constexpr std::int64_t kMost = 64;
+  if (least <= in.element_bits() && in.element_bits() <= kMost) return;
+  reader.findings().Error(path.At("element_bits"),
+                          std::to_string(in.element_bits()) + " bits for an element of " +
+                              DTypeName(tensor.dtype) + ", not within [" + std::to_string(least) +
+                              ", " + std::to_string(kMost) + "]");
+}
+
+void ReadLayout(Reader& reader, const Path& path, const pb::Layout& in, ElementBits& bits) {
+  NoteUnknown(reader, path, in);
+  reader.Enum(path.At("memory_space"), in.memory_space(), pb::MemorySpace_MAX, pb::DRAM);
+  const std::optional<Index> index =
+      reader.Find(path.At("tensor"), reader.tensors, "tensor", in.tensor());
+  if (!index) return;
+  const Tensor& tensor = reader.body().tensors[*index];
+  CheckPermutation(reader, path, in, tensor.shape.size());
+  CheckTiles(reader, path, in, tensor.shape.size());
+  if (in.element_bits() == 0) return;
+  CheckElementBits(reader, path, in, tensor);
+  bits[*index] = in.element_bits();
+}
+
+void ReadResidency(Reader& reader, const Path& path, const pb::Residency& in, Variant& out) {
+  NoteUnknown(reader, path, in);
+  const std::optional<Index> tensor =
+      reader.Find(path.At("tensor"), reader.tensors, "tensor", in.tensor());
+  if (!tensor) return;
+  if (reader.body().tensors[*tensor].kind != TensorKind::kWeight) {
+    reader.findings().Error(path.At("tensor"),
+                            "tensor " + Quote(in.tensor()) + " is resident but no weight");
+  }
+  out.residency.push_back({*tensor, ReadCores(reader, path, in.cores())});
+}
+
+// An arena's slots, held against its size at both ends of the variant's envelope. (Sizes grow with
+// the dims: what fits there fits between.)
+class ArenaReader {
+ public:
+  ArenaReader(Reader& reader, const Variant& variant, const ElementBits& bits)
+      : reader_(reader), bits_(bits) {
+    for (const Range& range : variant.envelope) {
+      low_.push_back(range.min);
+      high_.push_back(range.max);
+    }
+  }
+
+  void Read(const Path& path, const pb::Arena& in) {
+    NoteUnknown(reader_, path, in);
+    reader_.Enum(path.At("memory_space"), in.memory_space(), pb::MemorySpace_MAX, pb::DRAM);
+    const Expr bytes = reader_.Size(path.At("bytes"), in.bytes());
+    for (int i = 0; i < in.slots_size(); ++i) {
+      ReadSlot(path.At("slots", static_cast<std::size_t>(i)), in.slots(i), bytes);
+    }
+  }
+
+ private:
+  void ReadSlot(const Path& path, const pb::Arena::Slot& in, const Expr& arena) {
+    NoteUnknown(reader_, path, in);
+    const Expr offset = reader_.SizeOr(path.At("offset_bytes"), in.offset_bytes(), 0);
+    const std::optional<Index> tensor =
+        reader_.Find(path.At("tensor"), reader_.tensors, "tensor", in.tensor());
+    if (!tensor) return;
+    const std::string name = "tensor " + Quote(in.tensor());
+    if (!placed_.insert(*tensor).second) {
+      reader_.findings().Error(path.At("tensor"), name + " has a slot already");
+    } else if (reader_.body().tensors[*tensor].alias_of) {
+      reader_.findings().Error(path.At("tensor"), name + " is a view: it lies in what it views");
+    } else if (!Fits(path, name, *tensor, offset, arena, high_)) {
+      return;
+    } else if (low_ != high_) {
+      Fits(path, name, *tensor, offset, arena, low_);
+    }
+  }
+
+  bool Fits(const Path& path, const std::string& name, Index tensor, const Expr& offset,
+            const Expr& arena, const std::vector<std::int64_t>& dims) {
+    const std::int64_t bytes = BytesOf(tensor, dims);
+    const std::int64_t begin = offset(dims);
+    const std::int64_t size = arena(dims);
+    if (begin <= size && bytes <= size - begin) return true;
+    std::string message = name + " takes " + std::to_string(bytes) + " bytes from " +
+                          std::to_string(begin) + " on, beyond the arena's " + std::to_string(size);
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      message.append(i == 0 ? " at " : ", ").append(reader_.body().dims[i].name);
+      message.append(" = ").append(std::to_string(dims[i]));
+    }
+    reader_.findings().Error(path, std::move(message));
+    return false;
+  }
+
+  std::int64_t BytesOf(Index index, const std::vector<std::int64_t>& dims) const {
+    const Tensor& tensor = reader_.body().tensors[index];
+    const auto bits = bits_.find(index);
+    if (bits == bits_.end()) return tensor.Bytes(dims);
+    // Products of eight are whole bytes; a count that overflows here was refused with its shape.
+    const std::int64_t count = tensor.elements(dims);
+    return count / 8 * bits->second + (count % 8 * bits->second + 7) / 8;
+  }
+
+  Reader& reader_;
+  const ElementBits& bits_;
+  std::vector<std::int64_t> low_, high_;
+  absl::flat_hash_set<Index> placed_;
+};
+
+}  // namespace
+
+void ReadMemory(Reader& reader, const Path& path, const pb::Variant& in, Variant& out) {
+  ElementBits bits;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(in.layouts_size()); ++i) {
+    ReadLayout(reader, path.At("layouts", i), in.layouts(static_cast<int>(i)), bits);
+  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(in.residency_size()); ++i) {
+    ReadResidency(reader, path.At("residency", i), in.residency(static_cast<int>(i)), out);
+  }
+  ArenaReader arenas(reader, out, bits);
+  Names names;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(in.arenas_size()); ++i) {
+    const pb::Arena& arena = in.arenas(static_cast<int>(i));
+    const Path at = path.At("arenas", i);
+    reader.Name(at.At("name"), arena.name());
+    reader.Declare(at, names, "arena", arena.name(), i);
+    arenas.Read(at, arena);
+  }
+}
+
+}  // namespace leeway::plan
