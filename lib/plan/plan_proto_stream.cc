@@ -35,6 +35,14 @@ std::string_view NameIn(std::string_view message, std::string_view name) {
   return FindDelimited(message, kName).value_or(std::string_view());
 }
 
+// Reports a message, or a field of one, that would be parsed at once and is too large.
+bool CheckSize(Reader& reader, const Path& path, std::size_t bytes) {
+  if (bytes <= kMaxMessageBytes) return true;
+  reader.findings().Error(path, std::to_string(bytes) + " bytes exceed " +
+                                    std::to_string(kMaxMessageBytes) + " of one message");
+  return false;
+}
+
 // A message without the elements of two neighbouring fields, whose encodings lie between those of
 // its other fields.
 template <typename Message>
@@ -65,12 +73,7 @@ Status ReadRest(Reader& reader, const Path& path, std::string_view bytes, std::u
       continue;
     }
     ++others;
-    if (field.whole.size() > kMaxMessageBytes) {
-      reader.findings().Error(path, "field " + std::to_string(field.number) + " of " +
-                                        std::to_string(field.whole.size()) + " bytes exceeds " +
-                                        std::to_string(kMaxMessageBytes));
-      continue;
-    }
+    if (!CheckSize(reader, path, field.whole.size())) continue;
     if (others > kMaxListed) continue;
     (field.delimited && field.number < first ? head : tail) += field.whole;
   }
@@ -102,9 +105,10 @@ class PlanStream {
   template <typename Visit>
   Status ForEach(const Path& path, std::string_view bytes, std::uint32_t number, std::size_t count,
                  Visit visit);
-  // Parses an element into a message that is used again for the next.
+  // Parses an element into a message that is used again for the next. One that is too large is
+  // reported, and empty.
   template <typename Message>
-  Status Parse(std::string_view bytes, Message& message);
+  Status Parse(const Path& path, std::string_view bytes, Message& message);
   template <typename Message>
   void Encode(std::uint32_t number, const Message& message, const ExprFields& exprs);
   Encoder::Texts Texts() {
@@ -144,10 +148,11 @@ Status PlanStream::ForEach(const Path& path, std::string_view bytes, std::uint32
 }
 
 template <typename Message>
-Status PlanStream::Parse(std::string_view bytes, Message& message) {
+Status PlanStream::Parse(const Path& path, std::string_view bytes, Message& message) {
   // A message that is used again keeps the memory of the largest it was.
   constexpr int kLarge = 1 << 16;
   if (message.GetCachedSize() > kLarge) message = Message();
+  if (!CheckSize(reader_, path, bytes.size())) bytes = {};
   return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ? Status()
                                                                               : Malformed();
 }
@@ -169,7 +174,7 @@ Status PlanStream::ReadTensors(const Path& plan, std::string_view bytes, std::si
   LEEWAY_RETURN_IF_ERROR(ForEach(field, bytes, pb::Plan::kTensorsFieldNumber, count,
                                  [&](std::size_t i, std::string_view element) -> Status {
                                    const Path path = plan.At("tensors", i);
-                                   LEEWAY_RETURN_IF_ERROR(Parse(element, tensor_));
+                                   LEEWAY_RETURN_IF_ERROR(Parse(path, element, tensor_));
                                    tensors.push_back(ReadTensor(reader_, path, tensor_));
                                    reader_.Declare(path, reader_.tensors, "tensor",
                                                    NameIn(element, tensor_.name()), i);
@@ -179,7 +184,7 @@ Status PlanStream::ReadTensors(const Path& plan, std::string_view bytes, std::si
                                    return Status();
                                  }));
   for (const auto& [index, element] : later) {
-    LEEWAY_RETURN_IF_ERROR(Parse(element, tensor_));
+    LEEWAY_RETURN_IF_ERROR(Parse(plan.At("tensors", index), element, tensor_));
     ReadTensorLinks(reader_, plan.At("tensors", index), tensor_, tensors[index]);
   }
   return Status();
@@ -239,7 +244,7 @@ Status PlanStream::ReadOperators(const Path& path, std::string_view bytes, std::
       ForEach(path.At("operators"), bytes, pb::Entry::kOperatorsFieldNumber, count,
               [&](std::size_t i, std::string_view element) -> Status {
                 const Path at = path.At("operators", i);
-                LEEWAY_RETURN_IF_ERROR(Parse(element, operator_));
+                LEEWAY_RETURN_IF_ERROR(Parse(at, element, operator_));
                 out.operators.push_back(ReadOperator(reader_, at, operator_));
                 reader_.Declare(at, operators, "operator", NameIn(element, operator_.name()), i);
                 if (operator_.after_size() > 0) later.push_back({i, element});
@@ -294,7 +299,7 @@ Status PlanStream::ReadOneVariant(const Path& path, std::string_view bytes, cons
   LEEWAY_RETURN_IF_ERROR(ForEach(path.At("fusion_groups"), bytes, kGroups, counts[0],
                                  [&](std::size_t i, std::string_view element) -> Status {
                                    const Path at = path.At("fusion_groups", i);
-                                   LEEWAY_RETURN_IF_ERROR(Parse(element, group_));
+                                   LEEWAY_RETURN_IF_ERROR(Parse(at, element, group_));
                                    out.groups.push_back(ReadGroup(reader_, at, group_, operators));
                                    out.groups.back().listed = static_cast<Index>(i);
                                    reader_.Declare(at, groups, "group",
