@@ -101,10 +101,12 @@ class PlanStream {
     std::string_view bytes;
   };
 
-  // Calls visit(index, bytes) for each element of field `number`; none if they are too many.
+  // Reports elements of a message of so many bytes that are too many to be read, and returns
+  // whether they are not.
+  bool CheckElements(const Path& path, std::string_view bytes, std::size_t count);
+  // Calls visit(index, bytes) for each element of field `number`.
   template <typename Visit>
-  Status ForEach(const Path& path, std::string_view bytes, std::uint32_t number, std::size_t count,
-                 Visit visit);
+  Status ForEach(std::string_view bytes, std::uint32_t number, Visit visit);
   // Parses an element into a message that is used again for the next. One that is too large is
   // reported, and empty.
   template <typename Message>
@@ -122,6 +124,8 @@ class PlanStream {
                        Names& operators);
   Status ReadVariants(const Path& path, std::string_view bytes, std::size_t count,
                       const Names& operators, Entry& out);
+  Status ReadGroups(const Path& path, std::string_view bytes, std::size_t count,
+                    const Names& operators, Variant& out, Names& groups);
   Status ReadOneVariant(const Path& path, std::string_view bytes, const Names& operators,
                         Variant& out);
 
@@ -133,10 +137,20 @@ class PlanStream {
   std::string encoded_;
 };
 
+bool PlanStream::CheckElements(const Path& path, std::string_view bytes, std::size_t count) {
+  // Memory is taken for all of them at once. Each has a name: with its tags and lengths, 5 bytes.
+  constexpr std::size_t kFew = 4096, kLeastBytes = 5;
+  if (count > kFew && count > bytes.size() / kLeastBytes) {
+    reader_.findings().Error(path, std::to_string(count) + " elements in " +
+                                       std::to_string(bytes.size()) +
+                                       " bytes: they cannot all have names");
+    return false;
+  }
+  return reader_.CheckCount(path, count, kMaxListed);
+}
+
 template <typename Visit>
-Status PlanStream::ForEach(const Path& path, std::string_view bytes, std::uint32_t number,
-                           std::size_t count, Visit visit) {
-  if (!reader_.CheckCount(path, count, kMaxListed)) return Status();
+Status PlanStream::ForEach(std::string_view bytes, std::uint32_t number, Visit visit) {
   std::size_t index = 0;
   WireReader fields(bytes);
   for (WireField field; fields.Next(field);) {
@@ -165,24 +179,20 @@ void PlanStream::Encode(std::uint32_t number, const Message& message, const Expr
 
 Status PlanStream::ReadTensors(const Path& plan, std::string_view bytes, std::size_t count) {
   std::vector<Tensor>& tensors = reader_.body().tensors;
-  const Path field = plan.At("tensors");
-  if (count <= kMaxListed) {
-    tensors.reserve(count);
-    reader_.tensors.Reserve(count);
-  }
+  if (!CheckElements(plan.At("tensors"), bytes, count)) return Status();
+  tensors.reserve(count);
+  reader_.tensors.Reserve(count);
   std::vector<Later> later;
-  LEEWAY_RETURN_IF_ERROR(ForEach(field, bytes, pb::Plan::kTensorsFieldNumber, count,
-                                 [&](std::size_t i, std::string_view element) -> Status {
-                                   const Path path = plan.At("tensors", i);
-                                   LEEWAY_RETURN_IF_ERROR(Parse(path, element, tensor_));
-                                   tensors.push_back(ReadTensor(reader_, path, tensor_));
-                                   reader_.Declare(path, reader_.tensors, "tensor",
-                                                   NameIn(element, tensor_.name()), i);
-                                   if (tensor_.has_alias_of() || tensor_.has_quant())
-                                     later.push_back({i, element});
-                                   Encode(pb::Plan::kTensorsFieldNumber, tensor_, kTensorExprs);
-                                   return Status();
-                                 }));
+  LEEWAY_RETURN_IF_ERROR(ForEach(
+      bytes, pb::Plan::kTensorsFieldNumber, [&](std::size_t i, std::string_view element) -> Status {
+        const Path path = plan.At("tensors", i);
+        LEEWAY_RETURN_IF_ERROR(Parse(path, element, tensor_));
+        tensors.push_back(ReadTensor(reader_, path, tensor_));
+        reader_.Declare(path, reader_.tensors, "tensor", NameIn(element, tensor_.name()), i);
+        if (tensor_.has_alias_of() || tensor_.has_quant()) later.push_back({i, element});
+        Encode(pb::Plan::kTensorsFieldNumber, tensor_, kTensorExprs);
+        return Status();
+      }));
   for (const auto& [index, element] : later) {
     LEEWAY_RETURN_IF_ERROR(Parse(plan.At("tensors", index), element, tensor_));
     ReadTensorLinks(reader_, plan.At("tensors", index), tensor_, tensors[index]);
@@ -194,20 +204,18 @@ Status PlanStream::ReadEntries(const Path& plan, std::string_view bytes, std::si
   std::vector<Entry>& entries = reader_.body().entries;
   const Path field = plan.At("entries");
   if (count == 0) reader_.findings().Error(field, "a plan has at least one entry");
-  if (count <= kMaxListed) entries.resize(count);
+  if (!CheckElements(field, bytes, count)) return Status();
+  entries.resize(count);
   // Names first: a CALL may name an entry further down.
-  LEEWAY_RETURN_IF_ERROR(ForEach(field, bytes, pb::Plan::kEntriesFieldNumber, count,
-                                 [&](std::size_t i, std::string_view element) {
-                                   const Path path = plan.At("entries", i);
-                                   const std::string_view name =
-                                       FindDelimited(element, kName).value_or("");
-                                   entries[i].name =
-                                       reader_.Name(path.At("name"), std::string(name));
-                                   reader_.Declare(path, reader_.entries, "entry", name, i);
-                                   return Status();
-                                 }));
-  if (count > kMaxListed) return Status();
-  return ForEach(field, bytes, pb::Plan::kEntriesFieldNumber, count,
+  LEEWAY_RETURN_IF_ERROR(
+      ForEach(bytes, pb::Plan::kEntriesFieldNumber, [&](std::size_t i, std::string_view element) {
+        const Path path = plan.At("entries", i);
+        const std::string_view name = FindDelimited(element, kName).value_or("");
+        entries[i].name = reader_.Name(path.At("name"), std::string(name));
+        reader_.Declare(path, reader_.entries, "entry", name, i);
+        return Status();
+      }));
+  return ForEach(bytes, pb::Plan::kEntriesFieldNumber,
                  [&](std::size_t i, std::string_view element) {
                    return ReadEntry(plan.At("entries", i), element, entries[i]);
                  });
@@ -235,13 +243,12 @@ Status PlanStream::ReadEntry(const Path& path, std::string_view bytes, Entry& ou
 
 Status PlanStream::ReadOperators(const Path& path, std::string_view bytes, std::size_t count,
                                  Entry& out, Names& operators) {
-  if (count <= kMaxListed) {
-    out.operators.reserve(count);
-    operators.Reserve(count);
-  }
+  if (!CheckElements(path.At("operators"), bytes, count)) return Status();
+  out.operators.reserve(count);
+  operators.Reserve(count);
   std::vector<Later> later;
   LEEWAY_RETURN_IF_ERROR(
-      ForEach(path.At("operators"), bytes, pb::Entry::kOperatorsFieldNumber, count,
+      ForEach(bytes, pb::Entry::kOperatorsFieldNumber,
               [&](std::size_t i, std::string_view element) -> Status {
                 const Path at = path.At("operators", i);
                 LEEWAY_RETURN_IF_ERROR(Parse(at, element, operator_));
@@ -270,7 +277,7 @@ Status PlanStream::ReadVariants(const Path& path, std::string_view bytes, std::s
   if (!reader_.CheckCount(path.At("variants"), count, kMaxVariants)) return Status();
   Names variants;
   out.variants.resize(count);
-  return ForEach(path.At("variants"), bytes, pb::Entry::kVariantsFieldNumber, count,
+  return ForEach(bytes, pb::Entry::kVariantsFieldNumber,
                  [&](std::size_t i, std::string_view element) -> Status {
                    const Path at = path.At("variants", i);
                    if (!reader_.TakeDimCells(at, reader_.body().dims.size())) return Status();
@@ -279,6 +286,23 @@ Status PlanStream::ReadVariants(const Path& path, std::string_view bytes, std::s
                                    i);
                    return Status();
                  });
+}
+
+Status PlanStream::ReadGroups(const Path& path, std::string_view bytes, std::size_t count,
+                              const Names& operators, Variant& out, Names& groups) {
+  if (!CheckElements(path.At("fusion_groups"), bytes, count)) return Status();
+  out.groups.reserve(count);
+  groups.Reserve(count);
+  constexpr std::uint32_t kGroups = pb::Variant::kFusionGroupsFieldNumber;
+  return ForEach(bytes, kGroups, [&](std::size_t i, std::string_view element) -> Status {
+    const Path at = path.At("fusion_groups", i);
+    LEEWAY_RETURN_IF_ERROR(Parse(at, element, group_));
+    out.groups.push_back(ReadGroup(reader_, at, group_, operators));
+    out.groups.back().listed = static_cast<Index>(i);
+    reader_.Declare(at, groups, "group", NameIn(element, group_.name()), i);
+    Encode(kGroups, group_, kGroupExprs);
+    return Status();
+  });
 }
 
 Status PlanStream::ReadOneVariant(const Path& path, std::string_view bytes, const Names& operators,
@@ -292,21 +316,7 @@ Status PlanStream::ReadOneVariant(const Path& path, std::string_view bytes, cons
   encoder_.Open(pb::Entry::kVariantsFieldNumber, bytes.size());
   encoder_.Append(rest.head, kVariantExprs, Texts());
   Names groups;
-  if (counts[0] <= kMaxListed) {
-    groups.Reserve(counts[0]);
-    out.groups.reserve(counts[0]);
-  }
-  LEEWAY_RETURN_IF_ERROR(ForEach(path.At("fusion_groups"), bytes, kGroups, counts[0],
-                                 [&](std::size_t i, std::string_view element) -> Status {
-                                   const Path at = path.At("fusion_groups", i);
-                                   LEEWAY_RETURN_IF_ERROR(Parse(at, element, group_));
-                                   out.groups.push_back(ReadGroup(reader_, at, group_, operators));
-                                   out.groups.back().listed = static_cast<Index>(i);
-                                   reader_.Declare(at, groups, "group",
-                                                   NameIn(element, group_.name()), i);
-                                   Encode(kGroups, group_, kGroupExprs);
-                                   return Status();
-                                 }));
+  LEEWAY_RETURN_IF_ERROR(ReadGroups(path, bytes, counts[0], operators, out, groups));
   ReadVariantLinks(reader_, path, rest.message, operators, groups, out);
   encoder_.Append(rest.tail, kVariantExprs, Texts());
   encoder_.Close();
