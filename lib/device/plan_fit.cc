@@ -109,6 +109,28 @@ class LargestDims {
   DimValues low_, high_;
 };
 
+// Where costs may be largest between two corners, the upper one first: there and, as sizes may fall
+// with a dim, at the lower one. Shards that depend on dims make a step larger where others are few:
+// then every mix of the ends of a few dims counts.
+std::vector<DimValues> Corners(const DimValues& low, const DimValues& high,
+                               const plan::Expr* shards) {
+  std::vector<DimValues> corners = {high, low};
+  if (shards == nullptr || shards->is_constant()) return corners;
+  constexpr std::size_t kMaxMixed = 4;
+  std::vector<std::size_t> free;
+  for (std::size_t i = 0; i < low.size() && free.size() < kMaxMixed; ++i) {
+    if (low[i] < high[i]) free.push_back(i);
+  }
+  for (std::size_t bits = 1; bits + 1 < std::size_t{1} << free.size(); ++bits) {
+    DimValues corner = high;
+    for (std::size_t i = 0; i < free.size(); ++i) {
+      if ((bits >> i & 1) != 0) corner[free[i]] = low[free[i]];
+    }
+    corners.push_back(std::move(corner));
+  }
+  return corners;
+}
+
 const plan::Call* CallOf(const plan::Entry& entry, const plan::Group& group) {
   return group.ops.size() == 1 ? std::get_if<plan::Call>(&entry.operators[group.ops[0]].work)
                                : nullptr;
@@ -202,6 +224,7 @@ class Fit {
       for (std::size_t v = 0; v < plan_.entries[e].variants.size(); ++v) {
         CheckVariant(entry.At("variants", v), plan_.entries[e], plan_.entries[e].variants[v]);
       }
+      CheckFallback(entry, plan_.entries[e]);
     }
     return findings_.Take().findings;
   }
@@ -209,17 +232,108 @@ class Fit {
  private:
   void CheckVariant(const Path& path, const plan::Entry& entry, const plan::Variant& variant) {
     const std::vector<DimValues> largest = LargestDims(variant).Find();
+    DimValues low, high;
+    for (const plan::Range& range : variant.envelope) {
+      low.push_back(range.min);
+      high.push_back(range.max);
+    }
     for (std::size_t g = 0; g < variant.groups.size(); ++g) {
       const Path group = path.At("fusion_groups", variant.groups[g].listed);
       if (!CheckPlacement(group.At("placement"), variant.groups[g].placement)) continue;
       // What it calls is checked where it stands.
       if (CallOf(entry, variant.groups[g]) != nullptr) continue;
-      for (const DimValues& dims : largest) {
+      std::vector<DimValues> tried = largest;
+      for (DimValues& dims : Corners(low, high, &variant.groups[g].shards)) {
+        if (dims != high && plan::Covers(variant, dims)) tried.push_back(std::move(dims));
+      }
+      for (const DimValues& dims : tried) {
         if (!CheckCost(group, entry, variant.groups[g], dims)) break;
       }
     }
+    CheckResidency(path, variant);
     for (const DimValues& dims : largest) {
       if (!CheckDram(path, entry, variant, dims)) break;
+    }
+  }
+
+  // A request that no variant covers runs operator by operator, each placed and shared as in the
+  // first variant.
+  void CheckFallback(const Path& path, const plan::Entry& entry) {
+    std::vector<const plan::Group*> owners(entry.operators.size(), nullptr);
+    if (!entry.variants.empty()) {
+      for (const plan::Group& group : entry.variants.front().groups) {
+        for (const plan::Index op : group.ops) {
+          if (owners[op] == nullptr) owners[op] = &group;
+        }
+      }
+    }
+    DimValues low, high;
+    for (const plan::Dim& dim : plan_.dims) {
+      low.push_back(dim.min);
+      high.push_back(dim.max);
+    }
+    for (std::size_t i = 0; i < entry.operators.size(); ++i) {
+      const plan::Operator& op = entry.operators[i];
+      if (std::holds_alternative<plan::Call>(op.work)) continue;
+      const Path at = path.At("operators", op.listed);
+      const plan::Expr* shards = owners[i] == nullptr ? nullptr : &owners[i]->shards;
+      for (const DimValues& dims : Corners(low, high, shards)) {
+        if (!CheckOperator(at, entry, op, owners[i], dims)) break;
+      }
+    }
+  }
+
+  bool CheckOperator(const Path& path, const plan::Entry& entry, const plan::Operator& op,
+                     const plan::Group* owner, const DimValues& dims) {
+    const auto resolved = ResolvePlacement(owner == nullptr ? plan::Placement() : owner->placement,
+                                           device_, NeedsOf(op));
+    // What is wrong with the placement itself is reported where it stands.
+    if (!resolved.ok()) return false;
+    const std::int64_t shards = owner == nullptr ? 1 : owner->shards(dims);
+    std::size_t checked = device_.classes.size();
+    for (const CoreIndex core : resolved->allowed) {
+      const std::size_t of = device_.ClassOf(core);
+      if (of == checked) continue;
+      checked = of;
+      const Status status =
+          OperatorCost(plan_, entry, op, dims, shards, device_.classes[of], device_).status();
+      if (status.ok() || status.code() == StatusCode::kUnimplemented) continue;
+      findings_.Error(path, "by itself: " + std::string(status.message()) + AtDims(dims));
+      return false;
+    }
+    return true;
+  }
+
+  // Weights that stay on a core must fit its SRAM together. Without cores they stay on all.
+  void CheckResidency(const Path& path, const plan::Variant& variant) {
+    std::vector<double> resident(device_.core_count(), 0);
+    for (std::size_t i = 0; i < variant.residency.size(); ++i) {
+      const plan::Residency& residency = variant.residency[i];
+      const auto bytes = static_cast<double>(plan_.tensors[residency.tensor].Bytes({}));
+      std::vector<plan::CoreRef> refs = residency.cores;
+      if (refs.empty()) refs.emplace_back();
+      std::vector<char> holds(resident.size(), 0);
+      for (std::size_t c = 0; c < refs.size(); ++c) {
+        const auto cores = CoresOf(refs[c], device_);
+        if (!cores.ok()) {
+          const Path at = path.At("residency", i);
+          findings_.Error(at.At("cores", c), std::string(cores.status().message()));
+          continue;
+        }
+        for (const CoreIndex core : *cores) holds[core] = 1;
+      }
+      for (CoreIndex core = 0; core < holds.size(); ++core) {
+        if (holds[core] != 0) resident[core] += bytes;
+      }
+    }
+    for (CoreIndex core = 0; core < resident.size(); ++core) {
+      const CoreClass& of = device_.classes[device_.ClassOf(core)];
+      if (resident[core] <= static_cast<double>(of.sram_bytes)) continue;
+      findings_.Error(path.At("residency"), "weights of " + Whole(resident[core]) +
+                                                " bytes stay on core " + device_.CoreName(core) +
+                                                ", which has " + std::to_string(of.sram_bytes) +
+                                                " bytes of SRAM");
+      return;
     }
   }
 

@@ -14,7 +14,9 @@ namespace leeway::device {
 // Returns every finding, with field paths into the plan. Costs are looked at where a variant is
 // largest: at its upper corner or, where constraints cut that off, as far as they let towards each
 // corner. DRAM: distinct weights of all variants + peak live activations (declared tensors, what a
-// CALL runs included) × `concurrent_runs` + state.
+// CALL runs included) × `concurrent_runs` + state. Weights that stay on a core fit its SRAM. The
+// operators of an entry are looked at one by one too, at the ends of the dims' domains: the fallback
+// runs them so.
 std::vector<Finding> CheckFit(const plan::Body& plan, const Spec& device, int concurrent_runs);
 
 struct ResolvedPlacement {

@@ -1,6 +1,7 @@
 #include "exec/ledger.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -221,7 +222,7 @@ void Ledger::FinishTotals(const device::Spec& device, const SimulatedWorld& worl
   if (seconds > 0) {
     summary.goodput_rps = static_cast<double>(summary.counts.within_slo) / seconds;
   }
-  std::int64_t dynamic_pj = 0;
+  absl::int128 dynamic_pj = 0;
   for (const CoreUse& use : world.use()) dynamic_pj += use.energy_pj;
   summary.energy_j = static_cast<double>(dynamic_pj) * 1e-12 + device.power.static_watts * seconds;
   summary.energy_origin = "per-event energy and static power; no heat, no clock changes";
@@ -248,8 +249,10 @@ Status Ledger::TakeSnapshot(const SimConfig& config, const sched::Scheduler& sch
   }
   for (std::size_t c = 0; c < world.use().size(); ++c) {
     const CoreUse& use = world.use()[c];
+    constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+    const auto energy_pj = static_cast<std::int64_t>(std::min<absl::int128>(use.energy_pj, kMax));
     snapshot.cores.push_back({config.device->CoreName(static_cast<device::CoreIndex>(c)), use.busy,
-                              use.steps, use.dram_bytes, use.energy_pj});
+                              use.steps, use.dram_bytes, energy_pj});
   }
   snapshot.counters.runs = scheduler.counters().runs;
   snapshot.counters.steps = scheduler.counters().steps;

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/numeric/int128.h"
 #include "device/fluid_link.h"
 #include "device/spec.h"
 #include "leeway/time.h"
@@ -38,7 +39,8 @@ struct CoreUse {
   Nanos busy{0};
   std::uint64_t steps = 0;
   std::int64_t dram_bytes = 0;
-  std::int64_t energy_pj = 0;
+  // Two days at 50 W exceed 63 bits.
+  absl::int128 energy_pj = 0;
 
   // Adds `times` what has been used since `before`.
   void Repeat(std::int64_t times, const CoreUse& before);

@@ -115,6 +115,8 @@ struct Operator {
   // It must run exactly once: neither elided nor recomputed.
   bool side_effects = false;
   std::vector<Annotation> annotations;
+  // The operator's index in the message, for field paths: here operators are sorted.
+  Index listed = 0;
 };
 
 // An operator that a variant does not run, and why.
@@ -221,6 +223,9 @@ bool Covers(const Variant& variant, std::span<const std::int64_t> dims);
 
 // How deep calls may nest: an entry that calls none is at depth 1.
 inline constexpr std::size_t kMaxCallDepth = 16;
+
+// How many steps a run may launch, what it calls included.
+inline constexpr std::uint64_t kMaxRunSteps = std::uint64_t{1} << 26;
 
 class Body {
  public:

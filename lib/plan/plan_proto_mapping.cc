@@ -158,7 +158,7 @@ void ReadKernel(Reader& reader, const Path& path, const pb::Kernel& in, Group& g
 void ReadProfile(Reader& reader, const Path& path, const pb::Profile& in, Group& group) {
   NoteUnknown(reader, path, in);
   if (!in.cost_ns().empty()) {
-    group.cost_ns = reader.Size(path.At("cost_ns"), in.cost_ns());
+    group.cost_ns = reader.Size(path.At("cost_ns"), in.cost_ns(), Interval{0, kMaxNanoseconds});
     if (in.points_size() > 0) {
       reader.findings().Error(path, "a profile has points or a cost, not both");
     }
@@ -170,8 +170,8 @@ void ReadProfile(Reader& reader, const Path& path, const pb::Profile& in, Group&
     NoteUnknown(reader, at, from);
     ProfilePoint point;
     point.dims = ReadDimValues(reader, at, from.dims());
-    point.p50_ns = reader.NonNegative(at.At("p50_ns"), from.p50_ns());
-    point.p90_ns = reader.NonNegative(at.At("p90_ns"), from.p90_ns());
+    point.p50_ns = reader.Nanoseconds(at.At("p50_ns"), from.p50_ns());
+    point.p90_ns = reader.Nanoseconds(at.At("p90_ns"), from.p90_ns());
     point.dram_bytes = reader.NonNegative(at.At("dram_bytes"), from.dram_bytes());
     point.sram_peak_bytes = reader.NonNegative(at.At("sram_peak_bytes"), from.sram_peak_bytes());
     reader.Text(at.At("source"), from.source());

@@ -155,7 +155,7 @@ Work ReadWork(Reader& r, const Path& operator_path, const pb::Work& in) {
     case pb::Work::kReceive:
       return ReadSendReceive(r, path.At("receive"), in.receive(), false);
     case pb::Work::kHost:
-      return Host{r.NonNegative(path.At("host.nanoseconds"), in.host().nanoseconds())};
+      return Host{r.Nanoseconds(path.At("host.nanoseconds"), in.host().nanoseconds())};
     case pb::Work::kCall: {
       const std::optional<Index> entry =
           r.Find(path.At("call.entry"), r.entries, "entry", in.call().entry());

@@ -190,6 +190,12 @@ std::int64_t Reader::NonNegative(const Path& path, std::int64_t value) {
   return 0;
 }
 
+std::int64_t Reader::Nanoseconds(const Path& path, std::int64_t value) {
+  if (value <= kMaxNanoseconds) return NonNegative(path, value);
+  findings_.Error(path, std::to_string(value) + " ns exceed " + std::to_string(kMaxNanoseconds));
+  return 0;
+}
+
 int Reader::Enum(const Path& path, int value, int last, int otherwise) {
   if (value >= 1 && value <= last) return value;
   if (value != 0) {

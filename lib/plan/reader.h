@@ -36,6 +36,8 @@ inline constexpr std::int64_t kMaxShards = 4096;
 inline constexpr std::size_t kMaxListed = std::size_t{1} << 22;
 // Of a message that is read at once: a tensor, an operator, a group, a schedule.
 inline constexpr std::size_t kMaxMessageBytes = std::size_t{1} << 25;
+// Of one step, 104 days: sums over a run stay within 64 bits, and doubles are exact.
+inline constexpr std::int64_t kMaxNanoseconds = std::int64_t{1} << 53;
 
 // Stands for an operator whose name is unknown; only a plan with findings has any.
 inline constexpr Index kUnresolved = static_cast<Index>(-1);
@@ -74,6 +76,8 @@ class Reader {
   // Reports a number that is negative or not finite.
   double Amount(const Path& path, double value);
   std::int64_t NonNegative(const Path& path, std::int64_t value);
+  // Reports a time of a step that is negative or above kMaxNanoseconds.
+  std::int64_t Nanoseconds(const Path& path, std::int64_t value);
   // Returns an enum's value, `otherwise` where it is not set. Reports one above `last`, which a
   // newer schema may have, and one that is not set where `otherwise` is 0.
   int Enum(const Path& path, int value, int last, int otherwise);

@@ -33,6 +33,7 @@ void Remap(std::vector<Index>& indices, const std::vector<Index>& position) {
 void SortOperators(const std::vector<Index>& order, Entry& entry) {
   std::vector<Index> position(order.size());
   for (Index i = 0; i < order.size(); ++i) position[order[i]] = i;
+  for (Index i = 0; i < order.size(); ++i) entry.operators[i].listed = i;
   if (!std::is_sorted(order.begin(), order.end())) {
     std::vector<Operator> sorted;
     sorted.reserve(order.size());
@@ -87,6 +88,7 @@ void Validate(Body& body, Findings& findings) {
     ValidateEntry(body, plan.At("entries", i), body.entries[i], slots, findings);
   }
   CheckReachable(body, findings);
+  if (findings.ok()) CheckSteps(body, findings);
   if (findings.ok()) WarnOfUnused(body, findings);
 }
 

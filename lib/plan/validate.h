@@ -22,6 +22,9 @@ void Validate(Body& body, Findings& findings);
 // caller's (see Body::CalledVariant).
 void CheckCalls(const Body& body, Findings& findings);
 
+// No run launches more than kMaxRunSteps where its dims are largest, fused or as the fallback.
+void CheckSteps(const Body& body, Findings& findings);
+
 // Every OUTPUT is written by an operator, and some entry is there for requests.
 void CheckReachable(const Body& body, Findings& findings);
 

@@ -12,6 +12,9 @@ namespace {
 
 using device::StepCost;
 
+// A run that takes as long is refused; integers of half the size leave room for sums.
+constexpr std::int64_t kMaxTime = std::int64_t{1} << 62;
+
 // A group of opaque operators has no work to model: its profile is its cost.
 std::optional<StepCost> OpaqueCost(const Node& node, std::span<const std::int64_t> dims,
                                    Nanos launch) {
@@ -89,7 +92,6 @@ Status CountSteps(CostTable& table, const RunGraph& graph) {
 }
 
 Status Summarise(CostTable& table, const RunGraph& graph, const device::Spec& device) {
-  constexpr std::int64_t kMaxTime = std::int64_t{1} << 62;
   LEEWAY_RETURN_IF_ERROR(CountSteps(table, graph));
   std::int64_t core_time = 0, predicted = 0;
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
@@ -175,7 +177,11 @@ Status Stretch(CostTable& table, Nanos floor, const RunGraph& graph, const devic
   const std::int64_t from = (table.core_time - launches).count();
   const std::int64_t to = (floor - launches).count();
   if (from <= 0 || to <= from) return Status();
-  auto scale = [&](std::int64_t value) { return base::MulDivCeil(value, to, from); };
+  // No more than kMaxTime, which Summarise refuses; of bytes, the drain takes what is missing.
+  const std::int64_t largest = base::MulDivFloor(kMaxTime, from, to);
+  auto scale = [&](std::int64_t value) {
+    return value > largest ? kMaxTime : base::MulDivCeil(value, to, from);
+  };
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
     if (graph.nodes()[n].call) continue;
     const Nanos before = table.alone_first(n);

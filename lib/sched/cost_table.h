@@ -25,7 +25,7 @@ using DimValues = absl::InlinedVector<std::int64_t, 6>;
 
 struct CostTable {
   // Steps of one run: loops may multiply to numbers that no run would ever finish.
-  static constexpr std::uint64_t kMaxSteps = std::uint64_t{1} << 26;
+  static constexpr std::uint64_t kMaxSteps = plan::kMaxRunSteps;
 
   DimValues dims;
   // By node × the device's classes; only classes that the node's domain allows are filled.

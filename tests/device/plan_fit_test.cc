@@ -191,6 +191,44 @@ TEST_CASE("a group that no tile of the SRAM holds is found where the variant is 
   CHECK(CheckFit(plan.body(), device, 1).empty());
 }
 
+TEST_CASE("weights that stay on a core fit its SRAM together", "[device][unit]") {
+  Spec device = testing::Shipped();
+  PlanMaker plan = Small();
+  plan.Group("matmul", {"matmul"});
+  plan.Group("relu", {"relu"});
+  const plan::Index w = plan.Tensor("w", TensorKind::kWeight, "256 * 256");
+  const plan::Index v = plan.Tensor("v", TensorKind::kWeight, "16777216 - 65536");
+  plan.variant().residency = {{w, {Ref("matrix", 1)}}, {v, {Ref("matrix")}}};
+  // Of two bytes an element: exactly the 32 MiB of core 1.
+  CHECK(CheckFit(plan.body(), device, 1).empty());
+  plan.variant().residency.push_back({plan.Tensor("u", TensorKind::kWeight, "1"), {}});
+  std::vector<Finding> findings = CheckFit(plan.body(), device, 1);
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].path == "entries[0].variants[0].residency");
+  CHECK(findings[0].message.find("weights of 33554434 bytes stay on core ") == 0);
+  CHECK(findings[0].message.find("which has 33554432 bytes of SRAM") != std::string::npos);
+  plan.variant().residency = {{w, {Ref("matrix", 9)}}};
+  findings = CheckFit(plan.body(), device, 1);
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].path == "entries[0].variants[0].residency[0].cores[0]");
+}
+
+TEST_CASE("an operator that the fallback could not run is found, though its group runs",
+          "[device][unit]") {
+  const Spec device = testing::Shipped();
+  PlanMaker plan = Small();
+  plan.Tensor("z", TensorKind::kOutput, "rows");
+  // 2^51 elements where all dims are largest, twice what a device runs in a step.
+  plan.Vector("huge", {"x"}, "z", "rows * batch * 68719476736", 1);
+  plan::Group& group = plan.Group("stated", {"huge"});
+  group.work = plan::GroupWork{plan.Size("8"), plan.Size("8"), plan.Size("8"), plan.Size("0")};
+  const std::vector<Finding> findings = CheckFit(plan.body(), device, 1);
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].path == "entries[0].operators[2]");
+  CHECK(findings[0].message.find("by itself: operator \"huge\": ") == 0);
+  CHECK(findings[0].message.find("at rows = 4096, batch = 8") != std::string::npos);
+}
+
 TEST_CASE("DRAM holds weights, state and each concurrent run's live activations",
           "[device][unit]") {
   Spec device = testing::Shipped();

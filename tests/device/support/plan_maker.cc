@@ -73,6 +73,7 @@ PlanMaker& PlanMaker::Op(const std::string& name, std::vector<std::string> input
     });
     if (feeds) op.predecessors.push_back(p);
   }
+  op.listed = static_cast<plan::Index>(entry().operators.size());
   entry().operators.push_back(std::move(op));
   return *this;
 }
