@@ -18,6 +18,7 @@ inline constexpr unsigned kSchemaVersion = 1;
 // Reads a plan into reader.body(), in the message's order: operators and groups are not sorted yet,
 // and an operator's predecessors are its control edges only. Content that is wrong by itself
 // becomes a finding; what is wrong between parts is for Validate().
+// Fields of a newer schema are kept in body().serialized and give one warning.
 // kDataLoss if the bytes are no plan, kFailedPrecondition if they need a newer reader; both name
 // the plan by `name`.
 Status ReadPlan(std::string_view bytes, std::string_view name, Reader& reader);

@@ -12,11 +12,11 @@ namespace {
 
 namespace pb = leeway_internal::plan::v1alpha;
 
-void Add(google::protobuf::RepeatedPtrField<pb::Annotation>& annotations, std::string_view key,
-         std::string_view value) {
-  pb::Annotation& annotation = *annotations.Add();
-  annotation.set_key(std::string(key));
-  annotation.set_value(std::string(value));
+void Set(const Numerics& from, pb::Numerics& to) {
+  to.set_compute(static_cast<pb::DType>(from.compute));
+  to.set_accumulation(static_cast<pb::DType>(from.accumulation));
+  to.set_uses_sparsity(from.uses_sparsity);
+  for (const auto& [key, value] : from.notes) plan::AddAnnotation(*to.mutable_notes(), key, value);
 }
 
 template <typename Point>
@@ -44,43 +44,6 @@ pb::Range& AddRange(pb::Variant& variant, const Size& dim, std::int64_t min, std
 
 }  // namespace
 
-TensorRef::TensorRef(const OpRef& op) : draft_(op.draft_), index_(op.output_) {}
-
-OpRef OpRef::As(DType dtype, const std::vector<Size>& shape) const {
-  pb::Tensor& tensor = draft_->tensor(output_);
-  tensor.set_dtype(static_cast<pb::DType>(dtype));
-  tensor.clear_shape();
-  for (const Size& size : shape) tensor.add_shape(size.text());
-  return *this;
-}
-
-OpRef OpRef::Kind(std::string_view kind) const {
-  draft_->op(*this).set_kind(std::string(kind));
-  return *this;
-}
-
-OpRef OpRef::Annotate(std::string_view key, std::string_view value) const {
-  Add(*draft_->op(*this).mutable_annotations(), key, value);
-  return *this;
-}
-
-OpRef OpRef::After(std::initializer_list<OpRef> ops) const {
-  for (const OpRef& op : ops) draft_->op(*this).add_after(draft_->OpName(op, entry_));
-  return *this;
-}
-
-TensorRef OpRef::Output(std::string_view name, DType dtype, const std::vector<Size>& shape) const {
-  draft_->op(*this).add_outputs(std::string(name));
-  return TensorRef(draft_, draft_->AddTensor(name, pb::Tensor::ACTIVATION, dtype, shape));
-}
-
-OpRef OpRef::Updates(const TensorRef& state) const {
-  const std::string name = draft_->TensorName(state);
-  draft_->op(*this).add_inputs(name);
-  draft_->op(*this).add_outputs(name);
-  return *this;
-}
-
 VariantRef VariantRef::Envelope(const Size& dim, std::int64_t min, std::int64_t opt,
                                 std::int64_t max) const {
   AddRange(VariantOf(*draft_, entry_, index_), dim, min, opt, max);
@@ -95,11 +58,13 @@ VariantRef VariantRef::Dynamic(const Size& dim, std::int64_t min, std::int64_t o
   return *this;
 }
 
-VariantRef VariantRef::Require(const Size& expr, std::int64_t min, std::int64_t max) const {
+VariantRef VariantRef::Require(const Size& expr, std::int64_t min, std::int64_t max,
+                               std::int64_t multiple_of) const {
   pb::Constraint& constraint = *VariantOf(*draft_, entry_, index_).add_constraints();
   constraint.set_expr(expr.text());
   constraint.set_min(min);
   constraint.set_max(max);
+  if (multiple_of != 1) constraint.set_multiple_of(multiple_of);
   return *this;
 }
 
@@ -107,6 +72,56 @@ VariantRef VariantRef::Elide(const OpRef& op, std::string_view reason) const {
   pb::Elided& elided = *VariantOf(*draft_, entry_, index_).add_elided();
   elided.set_op(draft_->OpName(op, entry_));
   elided.set_reason(std::string(reason));
+  return *this;
+}
+
+VariantRef VariantRef::Layout(const TensorRef& tensor, const TensorLayout& from) const {
+  pb::Layout& layout = *VariantOf(*draft_, entry_, index_).add_layouts();
+  layout.set_tensor(draft_->TensorName(tensor));
+  layout.mutable_minor_to_major()->Add(from.minor_to_major.begin(), from.minor_to_major.end());
+  for (const std::vector<std::int64_t>& tile : from.tiles) {
+    layout.add_tiles()->mutable_dims()->Add(tile.begin(), tile.end());
+  }
+  layout.set_element_bits(from.element_bits);
+  if (from.memory) layout.set_memory_space(static_cast<pb::MemorySpace>(*from.memory));
+  return *this;
+}
+
+VariantRef VariantRef::Arena(std::string_view name, const Size& bytes,
+                             const std::vector<ArenaSlot>& slots, MemorySpace space) const {
+  pb::Arena& arena = *VariantOf(*draft_, entry_, index_).add_arenas();
+  arena.set_name(std::string(name));
+  arena.set_bytes(bytes.text());
+  arena.set_memory_space(static_cast<pb::MemorySpace>(space));
+  for (const ArenaSlot& from : slots) {
+    pb::Arena::Slot& slot = *arena.add_slots();
+    slot.set_tensor(draft_->TensorName(from.tensor));
+    slot.set_offset_bytes(from.offset_bytes.text());
+  }
+  return *this;
+}
+
+VariantRef VariantRef::Order(std::string_view core, const std::vector<std::string>& groups) const {
+  pb::Schedule::Core& order = *VariantOf(*draft_, entry_, index_).mutable_schedule()->add_cores();
+  *order.mutable_core() = draft_->Core(core);
+  order.mutable_groups()->Add(groups.begin(), groups.end());
+  return *this;
+}
+
+VariantRef VariantRef::Wait(std::string_view group, std::string_view after) const {
+  pb::Schedule::Wait& wait = *VariantOf(*draft_, entry_, index_).mutable_schedule()->add_waits();
+  wait.set_group(std::string(group));
+  wait.set_after(std::string(after));
+  return *this;
+}
+
+VariantRef VariantRef::Compute(const Numerics& numerics) const {
+  Set(numerics, *VariantOf(*draft_, entry_, index_).mutable_numerics());
+  return *this;
+}
+
+VariantRef VariantRef::Annotate(std::string_view key, std::string_view value) const {
+  plan::AddAnnotation(*VariantOf(*draft_, entry_, index_).mutable_annotations(), key, value);
   return *this;
 }
 
@@ -151,6 +166,22 @@ GroupRef GroupRef::Kernel(std::string_view key, const Size& workspace_bytes) con
   return *this;
 }
 
+GroupRef GroupRef::Blob(std::string_view digest) const {
+  GroupOf(*draft_, entry_, index_, group_)
+      .mutable_kernel()
+      ->set_blob_digest(draft_->Digest(digest));
+  return *this;
+}
+
+GroupRef GroupRef::Launch(const LaunchShape& shape) const {
+  pb::Launch& launch = *GroupOf(*draft_, entry_, index_, group_).mutable_kernel()->mutable_launch();
+  for (const Size& extent : shape.grid) launch.add_grid(extent.text());
+  launch.mutable_block()->Add(shape.block.begin(), shape.block.end());
+  launch.set_shared_memory_bytes(shape.shared_memory_bytes);
+  launch.mutable_cluster()->Add(shape.cluster.begin(), shape.cluster.end());
+  return *this;
+}
+
 GroupRef GroupRef::Any(std::string_view core_class) const {
   Place(*draft_, GroupOf(*draft_, entry_, index_, group_), pb::Placement::ANY, core_class);
   return *this;
@@ -185,51 +216,50 @@ GroupRef GroupRef::Recompute(std::initializer_list<OpRef> ops) const {
   return *this;
 }
 
+GroupRef GroupRef::Kind(std::string_view kind) const {
+  GroupOf(*draft_, entry_, index_, group_).set_kind(std::string(kind));
+  return *this;
+}
+
+GroupRef GroupRef::Work(const GroupWork& from) const {
+  pb::GroupWork& work = *GroupOf(*draft_, entry_, index_, group_).mutable_work();
+  work.set_flops(from.flops.text());
+  work.set_read_bytes(from.read_bytes.text());
+  work.set_write_bytes(from.write_bytes.text());
+  work.set_scratch_bytes(from.scratch_bytes.text());
+  return *this;
+}
+
+GroupRef GroupRef::Compute(const Numerics& numerics) const {
+  Set(numerics, *GroupOf(*draft_, entry_, index_, group_).mutable_numerics());
+  return *this;
+}
+
 GroupRef GroupRef::Predict(const Dims& dims, Nanos p50, Nanos p90) const {
+  return Predict(dims, Prediction{.p50 = p50, .p90 = p90});
+}
+
+GroupRef GroupRef::Predict(const Dims& dims, const Prediction& prediction) const {
   pb::Profile::Point& point =
       *GroupOf(*draft_, entry_, index_, group_).mutable_profile()->add_points();
   SetDims(dims, point);
-  point.set_p50_ns(p50.count());
-  point.set_p90_ns(p90.count());
+  point.set_p50_ns(prediction.p50.count());
+  point.set_p90_ns(prediction.p90.count());
+  point.set_dram_bytes(prediction.dram_bytes);
+  point.set_sram_peak_bytes(prediction.sram_peak_bytes);
+  point.set_source(prediction.source);
+  point.set_samples(prediction.samples);
+  return *this;
+}
+
+GroupRef GroupRef::Predict(const Size& nanoseconds) const {
+  GroupOf(*draft_, entry_, index_, group_).mutable_profile()->set_cost_ns(nanoseconds.text());
   return *this;
 }
 
 GroupRef GroupRef::Annotate(std::string_view key, std::string_view value) const {
-  Add(*GroupOf(*draft_, entry_, index_, group_).mutable_annotations(), key, value);
+  plan::AddAnnotation(*GroupOf(*draft_, entry_, index_, group_).mutable_annotations(), key, value);
   return *this;
-}
-
-TensorRef EntryRef::Input(std::string_view name, DType dtype,
-                          const std::vector<Size>& shape) const {
-  return TensorRef(draft_, draft_->AddTensor(name, pb::Tensor::INPUT, dtype, shape));
-}
-
-TensorRef EntryRef::Weight(std::string_view name, DType dtype,
-                           const std::vector<Size>& shape) const {
-  return TensorRef(draft_, draft_->AddTensor(name, pb::Tensor::WEIGHT, dtype, shape));
-}
-
-TensorRef EntryRef::State(std::string_view name, DType dtype,
-                          const std::vector<Size>& shape) const {
-  return TensorRef(draft_, draft_->AddTensor(name, pb::Tensor::STATE, dtype, shape));
-}
-
-OpRef EntryRef::Op(std::string_view name, const Work& work,
-                   std::initializer_list<TensorRef> inputs) const {
-  const plan::Draft::Added added = draft_->AddOp(index_, name, work, inputs.begin(), inputs.size());
-  return OpRef(draft_, index_, added.op, added.output);
-}
-
-OpRef EntryRef::Op(std::string_view name, const Work& work,
-                   const std::vector<TensorRef>& inputs) const {
-  const plan::Draft::Added added = draft_->AddOp(index_, name, work, inputs.data(), inputs.size());
-  return OpRef(draft_, index_, added.op, added.output);
-}
-
-VariantRef EntryRef::Variant(std::string_view name) const {
-  pb::Entry& entry = draft_->entry(index_);
-  entry.add_variants()->set_name(std::string(name));
-  return VariantRef(draft_, index_, static_cast<std::size_t>(entry.variants_size()) - 1);
 }
 
 PlanBuilder::PlanBuilder(std::string_view model, const Producer& producer)
@@ -244,6 +274,28 @@ PlanBuilder::PlanBuilder(std::string_view model, const Producer& producer)
 PlanBuilder::~PlanBuilder() = default;
 PlanBuilder::PlanBuilder(PlanBuilder&&) noexcept = default;
 PlanBuilder& PlanBuilder::operator=(PlanBuilder&&) noexcept = default;
+
+void PlanBuilder::Target(std::string_view device_digest) {
+  draft_->plan.mutable_header()->set_target_device(draft_->Digest(device_digest));
+}
+
+void PlanBuilder::Parent(std::string_view plan_digest) {
+  draft_->plan.mutable_header()->set_parent(draft_->Digest(plan_digest));
+}
+
+void PlanBuilder::Created(Nanos since_1970) {
+  draft_->plan.mutable_header()->set_created_unix_ns(since_1970.count());
+}
+
+Size PlanBuilder::SequenceDim(std::string_view name, Domain domain, BatchRule rule) {
+  Size dim = Dim(name, domain, rule);
+  draft_->plan.mutable_dims(draft_->plan.dims_size() - 1)->set_bind(pb::Dim::SEQUENCE);
+  return dim;
+}
+
+void PlanBuilder::ExpectedBy(std::string_view source) {
+  draft_->plan.mutable_shape_profile()->set_source(std::string(source));
+}
 
 Size PlanBuilder::Dim(std::string_view name, Domain domain, BatchRule rule) {
   pb::Dim& dim = *draft_->plan.add_dims();
@@ -273,7 +325,7 @@ void PlanBuilder::Expect(const Dims& dims, double weight) {
 }
 
 void PlanBuilder::Annotate(std::string_view key, std::string_view value) {
-  Add(*draft_->plan.mutable_annotations(), key, value);
+  plan::AddAnnotation(*draft_->plan.mutable_annotations(), key, value);
 }
 
 Result<Plan> PlanBuilder::Build() && {

@@ -15,6 +15,10 @@
 
 namespace leeway::plan {
 
+void AddAnnotation(
+    google::protobuf::RepeatedPtrField<leeway_internal::plan::v1alpha::Annotation>& annotations,
+    std::string_view key, std::string_view value);
+
 class Draft {
  public:
   leeway_internal::plan::v1alpha::Plan plan;
@@ -44,14 +48,16 @@ class Draft {
   Added AddOp(std::size_t entry, std::string_view name, const leeway::Work& work,
               const TensorRef* inputs, std::size_t count);
   leeway_internal::plan::v1alpha::CoreRef Core(std::string_view text);
+  // The bytes of a digest in hexadecimal.
+  std::string Digest(std::string_view hex);
+
+  // Adds to what Build() reports.
+  void Mistake(std::string path, std::string message);
 
   // Turns outputs that nothing reads into OUTPUTs and returns the deterministic encoding.
   std::string Finish();
 
   std::vector<Finding> mistakes;
-
- private:
-  void Mistake(std::string path, std::string message);
 };
 
 }  // namespace leeway::plan

@@ -90,24 +90,31 @@ void ReadResidency(Reader& reader, const Path& path, const pb::Residency& in, Va
 class ArenaReader {
  public:
   ArenaReader(Reader& reader, const Variant& variant, const ElementBits& bits)
-      : reader_(reader), bits_(bits) {
+      : reader_(reader), bits_(bits), ends_(2) {
     for (const Range& range : variant.envelope) {
-      low_.push_back(range.min);
-      high_.push_back(range.max);
+      ends_[0].dims.push_back(range.max);
+      ends_[1].dims.push_back(range.min);
     }
+    if (ends_[0].dims == ends_[1].dims) ends_.pop_back();
   }
 
   void Read(const Path& path, const pb::Arena& in) {
     NoteUnknown(reader_, path, in);
     reader_.Enum(path.At("memory_space"), in.memory_space(), pb::MemorySpace_MAX, pb::DRAM);
     const Expr bytes = reader_.Size(path.At("bytes"), in.bytes());
+    for (End& end : ends_) end.arena_bytes = bytes(end.dims);
     for (int i = 0; i < in.slots_size(); ++i) {
-      ReadSlot(path.At("slots", static_cast<std::size_t>(i)), in.slots(i), bytes);
+      ReadSlot(path.At("slots", static_cast<std::size_t>(i)), in.slots(i));
     }
   }
 
  private:
-  void ReadSlot(const Path& path, const pb::Arena::Slot& in, const Expr& arena) {
+  struct End {
+    std::vector<std::int64_t> dims;
+    std::int64_t arena_bytes = 0;
+  };
+
+  void ReadSlot(const Path& path, const pb::Arena::Slot& in) {
     NoteUnknown(reader_, path, in);
     const Expr offset = reader_.SizeOr(path.At("offset_bytes"), in.offset_bytes(), 0);
     const std::optional<Index> tensor =
@@ -118,24 +125,33 @@ class ArenaReader {
       reader_.findings().Error(path.At("tensor"), name + " has a slot already");
     } else if (reader_.body().tensors[*tensor].alias_of) {
       reader_.findings().Error(path.At("tensor"), name + " is a view: it lies in what it views");
-    } else if (!Fits(path, name, *tensor, offset, arena, high_)) {
-      return;
-    } else if (low_ != high_) {
-      Fits(path, name, *tensor, offset, arena, low_);
+    } else if (!MayCompute(*tensor)) {
+      reader_.findings().Error(path, name + " cannot be shown to fit: its shape is too long");
+    } else {
+      for (const End& end : ends_) {
+        if (!Fits(path, name, *tensor, offset, end)) return;
+      }
     }
   }
 
+  // A slot is a few bytes, and the shape of its tensor may be long.
+  bool MayCompute(Index tensor) {
+    constexpr std::size_t kUsual = 64;
+    const std::size_t instructions = reader_.body().tensors[tensor].elements.program().size();
+    return instructions <= kUsual || reader_.TakeInstructions(instructions);
+  }
+
   bool Fits(const Path& path, const std::string& name, Index tensor, const Expr& offset,
-            const Expr& arena, const std::vector<std::int64_t>& dims) {
-    const std::int64_t bytes = BytesOf(tensor, dims);
-    const std::int64_t begin = offset(dims);
-    const std::int64_t size = arena(dims);
-    if (begin <= size && bytes <= size - begin) return true;
+            const End& end) {
+    const std::int64_t bytes = BytesOf(tensor, end.dims);
+    const std::int64_t begin = offset(end.dims);
+    if (begin <= end.arena_bytes && bytes <= end.arena_bytes - begin) return true;
     std::string message = name + " takes " + std::to_string(bytes) + " bytes from " +
-                          std::to_string(begin) + " on, beyond the arena's " + std::to_string(size);
-    for (std::size_t i = 0; i < dims.size(); ++i) {
+                          std::to_string(begin) + " on, beyond the arena's " +
+                          std::to_string(end.arena_bytes);
+    for (std::size_t i = 0; i < end.dims.size(); ++i) {
       message.append(i == 0 ? " at " : ", ").append(reader_.body().dims[i].name);
-      message.append(" = ").append(std::to_string(dims[i]));
+      message.append(" = ").append(std::to_string(end.dims[i]));
     }
     reader_.findings().Error(path, std::move(message));
     return false;
@@ -152,7 +168,8 @@ class ArenaReader {
 
   Reader& reader_;
   const ElementBits& bits_;
-  std::vector<std::int64_t> low_, high_;
+  // The largest dims of the envelope, and the least where those differ.
+  std::vector<End> ends_;
   absl::flat_hash_set<Index> placed_;
 };
 

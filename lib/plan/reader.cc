@@ -126,17 +126,22 @@ bool Reader::CheckWithin(const Path& path, const Expr& expr, const Interval& ran
   if (bounds.Contains(range)) return true;
   const std::string what = "expression " + Quote(Show(body_, expr));
   const std::size_t cost = expr.program().size() * CornerCount(expr);
-  if (cost > corner_budget_) {
+  if (!TakeInstructions(cost)) {
     findings_.Error(path, what + " cannot be shown to stay " + ShowBounds(bounds));
     return false;
   }
-  corner_budget_ -= cost;
   const std::optional<Witness> witness = FindOutside(expr, domains_, bounds);
   if (!witness) return true;
   std::string message = what + " is " + std::to_string(witness->value);
   if (!expr.is_constant()) message += " at " + ShowDims(body_, expr, witness->dims);
   findings_.Error(path, message + ", not " + ShowBounds(bounds));
   return false;
+}
+
+bool Reader::TakeInstructions(std::size_t instructions) {
+  if (instructions > corner_budget_) return false;
+  corner_budget_ -= instructions;
+  return true;
 }
 
 bool Reader::CheckRange(const Path& path, const Expr& expr, const Interval& bounds) {

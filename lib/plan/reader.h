@@ -73,6 +73,9 @@ class Reader {
 
   // Reports an overflow of `expr`, or a value outside `bounds`, and returns whether it is fine.
   bool CheckRange(const Path& path, const Expr& expr, const Interval& bounds);
+  // Returns whether `instructions` more of expressions may be run to check a part of the plan that
+  // is shorter than they are.
+  bool TakeInstructions(std::size_t instructions);
   // Reports a number that is negative or not finite.
   double Amount(const Path& path, double value);
   std::int64_t NonNegative(const Path& path, std::int64_t value);
@@ -133,7 +136,8 @@ class Reader {
   absl::flat_hash_map<std::string, Expr> products_;
   const Expr one_ = Expr::Constant(1);
   std::size_t dim_cells_ = 0;
-  // Instructions that FindOutside may still run: proofs by corner must not cost unbounded time.
+  // Instructions that may still be run by FindOutside, and by who asks: proofs by corner must not
+  // cost unbounded time.
   std::size_t corner_budget_ = std::size_t{1} << 26;
 };
 

@@ -1,10 +1,13 @@
 #include "leeway/plan_builder.h"
 
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "plan/body.h"
 #include "tests/catch.h"
+#include "tests/plan/schema_fields.h"
 
 namespace leeway {
 namespace {
@@ -111,6 +114,123 @@ TEST_CASE("calls, states, control edges and elided operators can be built", "[pl
   const plan::Group& group = plan->body()->entries[0].variants[0].groups[0];
   CHECK(group.ops.size() == 2);
   CHECK(group.shards(std::vector<std::int64_t>{3}) == 3);
+}
+
+// Every part of a plan that the schema knows, in the order of a compiler's output.
+PlanBuilder Everything() {
+  const std::string digest(64, 'a');
+  PlanBuilder b("everything", Producer{"mycc", "1.4"});
+  b.Target(digest);
+  b.Parent(digest);
+  b.Created(1'700'000'000s);
+  b.Annotate("flags", "-O3");
+  const Size seq = b.Dim("seq", {1, 1024}, BatchRule::kMax);
+  const Size n = b.Dim("n", {1, 16}, BatchRule::kCount);
+  const Size hits = b.Dim("hits", {0, 64}, BatchRule::kMax);
+  b.SequenceDim("position", {1, 1024}, BatchRule::kEqual);
+  b.Expect({{"seq", 128}, {"n", 4}, {"hits", 8}, {"position", 1}}, 1);
+  b.ExpectedBy("made up");
+
+  EntryRef body = b.InternalEntry("body");
+  const TensorRef cache = body.State("cache", DType::kBf16, {n, 1024, 64});
+  const OpRef step = body.Op("step", Vector{n * 64, 2}, {cache}).Updates(cache);
+  body.Variant("v").Group("step", {step}).Predict(n * 40 + 100);
+
+  EntryRef e = b.Entry("main").Annotate("computation", "main.7");
+  const TensorRef x = e.Input("x", DType::kBf16, {n, seq, 64}).In(MemorySpace::kHost);
+  const TensorRef scales = e.Weight("scales", DType::kF8E8M0, {64, 2});
+  const TensorRef zeros = e.Weight("zeros", DType::kUint8, {64, 2});
+  const TensorRef w = e.Weight("w", DType::kInt4, {64, 64})
+                          .Quantize({.axis = 1, .block = 32, .scale_dtype = DType::kF8E8M0})
+                          .ScaledBy(scales)
+                          .ShiftedBy(zeros)
+                          .Sparse(2, 4)
+                          .Holds(digest)
+                          .Annotate("name", "layer.0");
+  const TensorRef f =
+      e.Weight("f", DType::kInt8, {3, 1, 64, 8}).Quantize({.scale = {0.5}, .zero_point = {3}});
+  const OpRef mm = e.Op("mm", Gemm{seq, 64, 64, n, 0.5}, {x, w, scales, zeros})
+                       .As(DType::kBf16, {n, seq, 64})
+                       .Annotate("loc", "a.mlir:7");
+  const TensorRef half = e.Input("half", DType::kBf16, {n, seq, 32}).ViewOf(mm, n * seq * 64);
+  const OpRef pick = e.Op("pick", Reduce{n * seq * 64, n}, {mm}).Kind("nonzero");
+  const TensorRef index = pick.Output("index", DType::kInt32, {hits});
+  pick.Produces(hits, 1);
+  const OpRef conv = e.Op("conv", Conv{n, seq, 1, 64, 8, 3, 1, {2, 1}, 1, 1}, {x, f});
+  const OpRef move = e.Op("move", Move{hits * 64, 64}, {half, index});
+  const OpRef sum =
+      e.Op("sum", Collective{CollectiveKind::kAllReduce, 64, 2, {{0, 1}, {2, 3}}}, {move, conv});
+  const OpRef send = e.Op("send", Send{64, "stage 1", "3"}, {sum}).SideEffects();
+  const OpRef take = e.Op("take", Receive{64, "stage 1", "4"}, {send}).After({send});
+  const OpRef host = e.Op("host", HostWork{2us}, {take});
+  const OpRef view = e.Op("view", Custom{hits, hits * 4}, {host});
+  const OpRef loop = e.Op("loop", Call{"body", CeilDiv(seq, 128)}, {view});
+  e.Variant("v")
+      .Dynamic(seq, 1, 256, 512, 64)
+      .Envelope(n, 1, 4, 8)
+      .Require(seq * n, 1, 4096, 1)
+      .Require(seq, 1, 512, 1)
+      .Require(n, 1, 16, 2)
+      .Elide(view, "a view")
+      .Layout(w, {.minor_to_major = {0, 1},
+                  .tiles = {{8, 64}, {2, 1}},
+                  .element_bits = 8,
+                  .memory = MemorySpace::kSram})
+      .Resident(w, "matrix")
+      .Order("matrix:1", {"front"})
+      .Order("1/matrix:2", {"rest"})
+      .Wait("rest", "front")
+      .Compute({.compute = DType::kBf16, .uses_sparsity = true, .notes = {{"rounding", "even"}}})
+      .Arena("temporaries", n * seq * 256, {{mm}, {conv, n * seq * 128}})
+      .Annotate("profile", "0")
+      .Group("front", {mm, pick})
+      .Kind("kOutput")
+      .Tiling(128, 64, 64)
+      .Shards(Min(4, n))
+      .Kernel("fused_dot", n * 4096)
+      .Blob(digest)
+      .Launch({.grid = {CeilDiv(seq, 128), n},
+               .block = {128},
+               .shared_memory_bytes = 49152,
+               .cluster = {2}})
+      .Prefer("0/matrix:1")
+      .Work({n * seq, n * 64, n * 64, 4096})
+      .Compute({.compute = DType::kTf32})
+      .Predict({{"seq", 256}}, {.p50 = 41us,
+                                .p90 = 45us,
+                                .dram_bytes = 100,
+                                .sram_peak_bytes = 50,
+                                .source = "measured",
+                                .samples = 9})
+      .Annotate("tactic", "0x21")
+      .Group("rest", {mm, conv, move, sum, send, take, host})
+      .Recompute({mm})
+      .Group("loop", {loop});
+  return b;
+}
+
+TEST_CASE("every field of the schema can be built", "[plan][builder]") {
+  const Result<Plan> plan = Everything().Build();
+  INFO(plan.status().ToString());
+  REQUIRE(plan.ok());
+  const std::set<std::string> set = plan::SetFields(Schema::kPlan, plan->Serialize());
+  CHECK(plan::MissingFields(Schema::kPlan, set) == std::vector<std::string>{});
+}
+
+TEST_CASE("a digest that is none and a dimension that is none are findings", "[plan][builder]") {
+  PlanBuilder b("bad", Producer{"t", "1"});
+  b.Target("12ab");
+  b.Parent(std::string(64, 'x'));
+  const Size n = b.Dim("n", {1, 8}, BatchRule::kCount);
+  EntryRef e = b.Entry("main");
+  e.Op("y", Vector{n}, {e.Input("x", DType::kF32, {n})}).Produces(n * 2);
+  const Status status = std::move(b).Build().status();
+  CHECK_THAT(std::string(status.message()),
+             Catch::Contains("bad: digest \"12ab\" is not 64 lower-case hexadecimal digits"));
+  CHECK_THAT(std::string(status.message()), Catch::Contains("bad: digest \"xxxx"));
+  CHECK_THAT(
+      std::string(status.message()),
+      Catch::Contains("bad: dims: operator \"y\" produces \"n * 2\", which is no dimension"));
 }
 
 TEST_CASE("building reports every finding with its path", "[plan][builder]") {

@@ -1,8 +1,10 @@
 // docs/plan_schema.md maps what compilers emit to fields of the schema, with an example of each.
 #include <filesystem>
-#include <regex>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/catch.h"
@@ -18,23 +20,34 @@ struct Row {
   std::string example;
 };
 
-std::vector<std::string> Matches(const std::string& text, const std::regex& what) {
-  std::vector<std::string> found;
-  for (std::sregex_iterator it(text.begin(), text.end(), what), end; it != end; ++it) {
-    found.push_back((*it)[1]);
+std::vector<std::string_view> Split(std::string_view text, std::string_view separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t end = 0; end != std::string_view::npos;) {
+    end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end != std::string_view::npos) text.remove_prefix(end + separator.size());
   }
-  return found;
+  return parts;
 }
 
-// The rows of the table whose last cell links an example.
+// The row that a line of the page is: "| concept | emitter | `Field.path`, ... | [name](...) |".
+std::optional<Row> ReadRow(std::string_view line) {
+  const std::vector<std::string_view> cells = Split(line, " | ");
+  if (cells.size() != 4 || cells[0].substr(0, 2) != "| " || cells[3].empty()) return std::nullopt;
+  const std::size_t end = cells[3].find("](../plans/regress/concepts/");
+  if (cells[3][0] != '[' || end == std::string_view::npos) return std::nullopt;
+  Row row{std::string(cells[0].substr(2)), {}, std::string(cells[3].substr(1, end - 1))};
+  for (const std::string_view field : Split(cells[2], ", ")) {
+    if (field.size() > 2) row.fields.emplace_back(field.substr(1, field.size() - 2));
+  }
+  return row;
+}
+
 std::vector<Row> ReadTable() {
-  const std::string text = ReadSource("docs/plan_schema.md");
-  const std::regex line(
-      R"re(\| ([^|\n]*) \| [^|\n]* \| ([^|\n]*) \| \[[^|\n]*/concepts/(\w+)\.)re");
-  const std::regex field(R"re(`([A-Z]\w*(?:\.\w+)+)`)re");
   std::vector<Row> rows;
-  for (std::sregex_iterator it(text.begin(), text.end(), line), end; it != end; ++it) {
-    rows.push_back({(*it)[1], Matches((*it)[2], field), (*it)[3]});
+  const std::string text = ReadSource("docs/plan_schema.md");
+  for (const std::string_view line : Split(text, "\n")) {
+    if (std::optional<Row> row = ReadRow(line)) rows.push_back(*std::move(row));
   }
   return rows;
 }

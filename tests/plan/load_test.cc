@@ -145,6 +145,32 @@ TEST_CASE("a hundred thousand operators load in linear time", "[plan][hostile]")
   CHECK(seconds < 20);
 }
 
+TEST_CASE("slots of a tensor whose shape takes long to compute end in bounded time",
+          "[plan][hostile]") {
+  // Each variant is some forty bytes and refers to 40 extents of a thousand instructions.
+  std::string extent = "min(n, 1)";
+  for (int i = 0; i < 250; ++i) extent += " * min(n, 1)";
+  std::string text =
+      "header { model: \"m\" } dims { name: \"n\" min: 1 max: 2 }"
+      "tensors { name: \"x\" kind: INPUT dtype: F32 ";
+  for (int i = 0; i < 40; ++i) text += "shape: \"" + extent + "\" ";
+  text += "}";
+  for (int e = 0; e < 4; ++e) {
+    text += "entries { name: \"e" + std::to_string(e) + "\"";
+    for (int v = 0; v < 1000; ++v) {
+      text += "variants { name: \"v" + std::to_string(v) +
+              "\" arenas { name: \"a\" bytes: \"4\" slots { tensor: \"x\" } } }";
+    }
+    text += "}";
+  }
+  const std::string bytes = Encode(text);
+  const std::clock_t start = std::clock();
+  const std::string findings = FindingsOf(bytes);
+  const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  CHECK_THAT(findings, Catch::Contains("tensor \"x\" cannot be shown to fit"));
+  CHECK(seconds < 20);
+}
+
 TEST_CASE("a warning is no error, and a check without a device needs none", "[plan]") {
   const Result<Plan> plan = Plan::Parse(Encode(kMinimal), "minimal.pb");
   REQUIRE(plan.ok());

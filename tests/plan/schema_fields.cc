@@ -1,6 +1,7 @@
 #include "tests/plan/schema_fields.h"
 
-#include <vector>
+#include <algorithm>
+#include <iterator>
 
 #include "tests/catch.h"
 
@@ -67,6 +68,14 @@ std::set<std::string> SetFields(Schema schema, std::string_view bytes) {
     for (const pb::FieldDescriptor* field : fields) names.insert(NameOf(*field));
   });
   return names;
+}
+
+std::vector<std::string> MissingFields(Schema schema, const std::set<std::string>& set) {
+  const std::set<std::string> declared = DeclaredFields(schema);
+  std::vector<std::string> missing;
+  std::set_difference(declared.begin(), declared.end(), set.begin(), set.end(),
+                      std::back_inserter(missing));
+  return missing;
 }
 
 }  // namespace leeway::plan

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "google/protobuf/message.h"
 #include "text/schema_pool.h"
@@ -34,6 +35,8 @@ class DynamicMessage {
 // those that this one sets.
 std::set<std::string> DeclaredFields(Schema schema);
 std::set<std::string> SetFields(Schema schema, std::string_view bytes);
+// Those that a message can have and that are not among `set`.
+std::vector<std::string> MissingFields(Schema schema, const std::set<std::string>& set);
 
 }  // namespace leeway::plan
 
