@@ -64,8 +64,8 @@ class Plan {
   std::string Serialize() const;
 
   std::string_view model() const;
-  // SHA-256 of the plan's content in hexadecimal, without `created` and `parent`. Not stable
-  // between versions before the schema is v1.
+  // The content digest (docs/plan_digest.md) in hexadecimal: the same for all forms of a plan,
+  // whatever `created` and `parent` say.
   const std::string& digest() const;
 
   // A stable text form for review and FileCheck: one line a fusion group.

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/sha256_blocks.h"
+
 namespace leeway::base {
 
 struct Digest {
@@ -32,10 +34,8 @@ class Sha256 {
   Digest Finish();
 
  private:
-  void Block(const std::uint8_t* block);
-
-  std::array<std::uint32_t, 8> state_;
-  std::array<std::uint8_t, 64> buffer_{};
+  Sha256State state_;
+  std::array<std::uint8_t, kSha256Block> buffer_{};
   std::size_t buffered_ = 0;
   std::uint64_t length_ = 0;
 };

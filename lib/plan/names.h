@@ -8,8 +8,10 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/hash/hash.h"
 #include "absl/strings/string_view.h"
 #include "plan/body.h"
 
@@ -17,27 +19,55 @@ namespace leeway::plan {
 
 class Names {
  public:
-  void Reserve(std::size_t names) { indices_.reserve(names); }
+  Names() : indices_(0, Hash{&names_}, Equal{&names_}) {}
+  Names(const Names&) = delete;
+  Names& operator=(const Names&) = delete;
+
+  void Reserve(std::size_t names) {
+    names_.reserve(names);
+    indices_.reserve(names);
+  }
 
   // Returns the index that had the name before, or nothing if it was free and is now taken.
   std::optional<Index> Add(std::string_view name, Index index) {
-    const auto [at, added] = indices_.try_emplace(Key(name), index);
+    if (names_.size() <= index) names_.resize(index + std::size_t{1});
+    names_[index] = name;
+    const auto [at, added] = indices_.insert(index);
     if (added) return std::nullopt;
-    return at->second;
+    return *at;
   }
 
   std::optional<Index> Find(std::string_view name) const {
-    const auto at = indices_.find(Key(name));
+    // Most lists name what they refer to in the order in which it was declared.
+    if (next_ < names_.size() && names_[next_] == name && !name.empty()) return next_++;
+    const auto at = indices_.find(name);
     if (at == indices_.end()) return std::nullopt;
-    return at->second;
+    next_ = *at + 1;
+    return *at;
   }
 
  private:
-  static absl::string_view Key(std::string_view name) { return {name.data(), name.size()}; }
+  struct Hash {
+    using is_transparent = void;
+    const std::vector<std::string_view>* names;
+    std::size_t operator()(std::string_view name) const {
+      return absl::HashOf(absl::string_view(name.data(), name.size()));
+    }
+    std::size_t operator()(Index index) const { return (*this)((*names)[index]); }
+  };
+  struct Equal {
+    using is_transparent = void;
+    const std::vector<std::string_view>* names;
+    bool operator()(Index a, Index b) const { return (*names)[a] == (*names)[b]; }
+    bool operator()(Index a, std::string_view b) const { return (*names)[a] == b; }
+    bool operator()(std::string_view a, Index b) const { return a == (*names)[b]; }
+  };
 
+  std::vector<std::string_view> names_;
   // Abseil salts the hash per process, so that a plan cannot be made of colliding names; nothing
   // iterates over the table.
-  absl::flat_hash_map<absl::string_view, Index> indices_;
+  absl::flat_hash_set<Index, Hash, Equal> indices_;
+  mutable Index next_ = 0;
 };
 
 }  // namespace leeway::plan

@@ -1,15 +1,7 @@
-#include "plan/plan_proto.h"
-
-#include <limits>
-#include <memory>
 #include <string>
 #include <utility>
 
-#include "base/digest.h"
-#include "base/status_macros.h"
-#include "google/protobuf/arena.h"
-#include "google/protobuf/io/coded_stream.h"
-#include "leeway_internal/plan/v1alpha/plan.pb.h"
+#include "plan/plan_proto_graph.h"
 #include "plan/plan_proto_mapping.h"
 #include "plan/plan_proto_unknown.h"
 #include "plan/plan_proto_work.h"
@@ -27,16 +19,6 @@ static_assert(static_cast<int>(TensorKind::kState) == pb::Tensor::STATE);
 // A dtype that may be left out.
 void CheckDType(Reader& reader, const Path& path, int dtype) {
   reader.Enum(path, dtype, pb::DType_MAX, static_cast<int>(DType::kF32));
-}
-
-void ReadHeader(Reader& reader, const Path& path, const pb::Header& in) {
-  NoteUnknown(reader, path, in);
-  Body& body = reader.body();
-  body.model = reader.Name(path.At("model"), in.model());
-  body.producer = reader.Text(path.At("producer"), in.producer());
-  body.producer_version = reader.Text(path.At("producer_version"), in.producer_version());
-  reader.DigestBytes(path.At("target_device"), in.target_device());
-  reader.DigestBytes(path.At("parent"), in.parent());
 }
 
 Dim ReadDim(Reader& reader, const Path& path, const pb::Dim& in) {
@@ -68,40 +50,6 @@ Dim ReadDim(Reader& reader, const Path& path, const pb::Dim& in) {
                                 : "only a PRODUCED dimension names an operator");
   }
   return dim;
-}
-
-void ReadDims(Reader& reader, const Path& plan, const pb::Plan& in) {
-  if (static_cast<std::size_t>(in.dims_size()) > kMaxDims) {
-    reader.findings().Error(plan.At("dims"), std::to_string(in.dims_size()) +
-                                                 " dimensions exceed " + std::to_string(kMaxDims));
-  }
-  for (int i = 0; i < in.dims_size() && i < static_cast<int>(kMaxDims); ++i) {
-    reader.body().dims.push_back(
-        ReadDim(reader, plan.At("dims", static_cast<std::size_t>(i)), in.dims(i)));
-  }
-  reader.DeclareDims(plan);
-}
-
-void ReadShapeProfile(Reader& reader, const Path& path, const pb::ShapeProfile& in) {
-  NoteUnknown(reader, path, in);
-  reader.Text(path.At("source"), in.source());
-  const std::size_t dims = reader.body().dims.size();
-  for (std::size_t i = 0; i < static_cast<std::size_t>(in.points_size()); ++i) {
-    const pb::ShapeProfile::Point& point = in.points(static_cast<int>(i));
-    const Path at = path.At("points", i);
-    if (!reader.TakeDimCells(at, dims)) return;
-    NoteUnknown(reader, at, point);
-    ShapePoint out{ReadDimValues(reader, at, point.dims()),
-                   reader.Amount(at.At("weight"), point.weight())};
-    if (static_cast<std::size_t>(point.dims_size()) < dims) {
-      reader.findings().Error(at.At("dims"), std::to_string(point.dims_size()) + " of " +
-                                                 std::to_string(dims) +
-                                                 " dimensions are given; a point is joint");
-    }
-    if (point.weight() == 0)
-      reader.findings().Error(at.At("weight"), "a weight of 0 counts nothing");
-    reader.body().shape_profile.push_back(std::move(out));
-  }
 }
 
 // The tensors that it names are looked up by ReadTensorLinks.
@@ -146,6 +94,85 @@ void CheckFormat(Reader& reader, const Path& path, const pb::Tensor& in) {
   reader.Enum(path.At("memory_space"), in.memory_space(), pb::MemorySpace_MAX, pb::DRAM);
 }
 
+std::vector<Index> ReadTensorRefs(Reader& reader, const Path& path, std::string_view field,
+                                  const google::protobuf::RepeatedPtrField<std::string>& names) {
+  std::vector<Index> refs;
+  refs.reserve(static_cast<std::size_t>(names.size()));
+  std::size_t i = 0;
+  for (const std::string& name : names) {
+    const Path at = path.At(field, i++);
+    const std::optional<Index> tensor = reader.Find(at, reader.tensors, "tensor", name);
+    if (tensor) refs.push_back(*tensor);
+  }
+  return refs;
+}
+
+Expr OffsetOf(Reader& reader, const Path& path, const pb::Tensor& in) {
+  return reader.SizeOr(path.At("alias_of.offset_bytes"), in.alias_of().offset_bytes(), 0);
+}
+
+// Reports a view that leaves what it is a view of where all dims are at their least or largest.
+void CheckView(Reader& reader, const Path& path, const Tensor& view, const Expr& offset) {
+  const Tensor& base = reader.body().tensors[*view.alias_of];
+  for (const bool largest : {false, true}) {
+    std::vector<std::int64_t> dims;
+    for (const Interval& domain : reader.domains()) dims.push_back(largest ? domain.hi : domain.lo);
+    const std::int64_t bytes = view.Bytes(dims), at = offset(dims), room = base.Bytes(dims);
+    if (bytes <= room && at <= room - bytes) continue;
+    reader.findings().Error(path, std::to_string(bytes) + " bytes at offset " + std::to_string(at) +
+                                      " leave the " + std::to_string(room) + " bytes of tensor " +
+                                      Quote(base.name) + " where dimensions are at their " +
+                                      (largest ? "max" : "min"));
+    return;
+  }
+}
+
+}  // namespace
+
+void ReadHeader(Reader& reader, const Path& path, const pb::Header& in) {
+  NoteUnknown(reader, path, in);
+  Body& body = reader.body();
+  body.model = reader.Name(path.At("model"), in.model());
+  body.producer = reader.Text(path.At("producer"), in.producer());
+  body.producer_version = reader.Text(path.At("producer_version"), in.producer_version());
+  reader.DigestBytes(path.At("target_device"), in.target_device());
+  reader.DigestBytes(path.At("parent"), in.parent());
+}
+
+void ReadDims(Reader& reader, const Path& plan, const pb::Plan& in) {
+  if (static_cast<std::size_t>(in.dims_size()) > kMaxDims) {
+    reader.findings().Error(plan.At("dims"), std::to_string(in.dims_size()) +
+                                                 " dimensions exceed " + std::to_string(kMaxDims));
+  }
+  for (int i = 0; i < in.dims_size() && i < static_cast<int>(kMaxDims); ++i) {
+    reader.body().dims.push_back(
+        ReadDim(reader, plan.At("dims", static_cast<std::size_t>(i)), in.dims(i)));
+  }
+  reader.DeclareDims(plan);
+}
+
+void ReadShapeProfile(Reader& reader, const Path& path, const pb::ShapeProfile& in) {
+  NoteUnknown(reader, path, in);
+  reader.Text(path.At("source"), in.source());
+  const std::size_t dims = reader.body().dims.size();
+  for (std::size_t i = 0; i < static_cast<std::size_t>(in.points_size()); ++i) {
+    const pb::ShapeProfile::Point& point = in.points(static_cast<int>(i));
+    const Path at = path.At("points", i);
+    if (!reader.TakeDimCells(at, dims)) return;
+    NoteUnknown(reader, at, point);
+    ShapePoint out{ReadDimValues(reader, at, point.dims()),
+                   reader.Amount(at.At("weight"), point.weight())};
+    if (static_cast<std::size_t>(point.dims_size()) < dims) {
+      reader.findings().Error(at.At("dims"), std::to_string(point.dims_size()) + " of " +
+                                                 std::to_string(dims) +
+                                                 " dimensions are given; a point is joint");
+    }
+    if (point.weight() == 0)
+      reader.findings().Error(at.At("weight"), "a weight of 0 counts nothing");
+    reader.body().shape_profile.push_back(std::move(out));
+  }
+}
+
 Tensor ReadTensor(Reader& reader, const Path& path, const pb::Tensor& in) {
   NoteUnknown(reader, path, in);
   Tensor tensor;
@@ -175,36 +202,19 @@ Tensor ReadTensor(Reader& reader, const Path& path, const pb::Tensor& in) {
     tensor.elements = Expr::Constant(1);
   }
   CheckFormat(reader, path, in);
+  if (in.has_alias_of()) OffsetOf(reader, path, in);
   tensor.content_digest = reader.DigestBytes(path.At("content_digest"), in.content_digest());
   ReadAnnotations(reader, path, "annotations", in.annotations());
   return tensor;
 }
 
-// Reports a view that leaves what it is a view of where all dims are at their least or largest.
-void CheckView(Reader& reader, const Path& path, const Tensor& view, const Expr& offset) {
-  const Tensor& base = reader.body().tensors[*view.alias_of];
-  for (const bool largest : {false, true}) {
-    std::vector<std::int64_t> dims;
-    for (const Interval& domain : reader.domains()) dims.push_back(largest ? domain.hi : domain.lo);
-    const std::int64_t bytes = view.Bytes(dims), at = offset(dims), room = base.Bytes(dims);
-    if (bytes <= room && at <= room - bytes) continue;
-    reader.findings().Error(path, std::to_string(bytes) + " bytes at offset " + std::to_string(at) +
-                                      " leave the " + std::to_string(room) + " bytes of tensor " +
-                                      Quote(base.name) + " where dimensions are at their " +
-                                      (largest ? "max" : "min"));
-    return;
-  }
-}
-
-// Reads what names other tensors; all of them are declared by now.
 void ReadTensorLinks(Reader& reader, const Path& path, const pb::Tensor& in, Tensor& tensor) {
   if (in.has_alias_of()) {
     const Path alias = path.At("alias_of");
     NoteUnknown(reader, alias, in.alias_of());
     tensor.alias_of =
         reader.Find(alias.At("tensor"), reader.tensors, "tensor", in.alias_of().tensor());
-    const Expr offset = reader.SizeOr(alias.At("offset_bytes"), in.alias_of().offset_bytes(), 0);
-    if (tensor.alias_of) CheckView(reader, alias, tensor, offset);
+    if (tensor.alias_of) CheckView(reader, alias, tensor, OffsetOf(reader, path, in));
   }
   const Path quant = path.At("quant");
   const auto check = [&](const char* field, const std::string& name) {
@@ -212,34 +222,6 @@ void ReadTensorLinks(Reader& reader, const Path& path, const pb::Tensor& in, Ten
   };
   check("scale_tensor", in.quant().scale_tensor());
   check("zero_point_tensor", in.quant().zero_point_tensor());
-}
-
-void ReadTensors(Reader& reader, const Path& plan, const pb::Plan& in) {
-  std::vector<Tensor>& tensors = reader.body().tensors;
-  const auto count = static_cast<std::size_t>(in.tensors_size());
-  tensors.reserve(count);
-  reader.tensors.Reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const Path path = plan.At("tensors", i);
-    tensors.push_back(ReadTensor(reader, path, in.tensors(static_cast<int>(i))));
-    reader.Declare(path, reader.tensors, "tensor", tensors.back().name, i);
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    ReadTensorLinks(reader, plan.At("tensors", i), in.tensors(static_cast<int>(i)), tensors[i]);
-  }
-}
-
-std::vector<Index> ReadTensorRefs(Reader& reader, const Path& path, std::string_view field,
-                                  const google::protobuf::RepeatedPtrField<std::string>& names) {
-  std::vector<Index> refs;
-  refs.reserve(static_cast<std::size_t>(names.size()));
-  std::size_t i = 0;
-  for (const std::string& name : names) {
-    const Path at = path.At(field, i++);
-    const std::optional<Index> tensor = reader.Find(at, reader.tensors, "tensor", name);
-    if (tensor) refs.push_back(*tensor);
-  }
-  return refs;
 }
 
 Operator ReadOperator(Reader& reader, const Path& path, const pb::Operator& in) {
@@ -253,59 +235,6 @@ Operator ReadOperator(Reader& reader, const Path& path, const pb::Operator& in) 
   out.side_effects = in.side_effects();
   out.annotations = ReadAnnotations(reader, path, "annotations", in.annotations());
   return out;
-}
-
-void ReadEntry(Reader& reader, const Path& path, const pb::Entry& in, Entry& out) {
-  NoteUnknown(reader, path, in);
-  const auto count = static_cast<std::size_t>(in.operators_size());
-  Names operators;
-  operators.Reserve(count);
-  out.internal = in.internal();
-  out.operators.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const Path at = path.At("operators", i);
-    out.operators.push_back(ReadOperator(reader, at, in.operators(static_cast<int>(i))));
-    reader.Declare(at, operators, "operator", out.operators.back().name, i);
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto& after = in.operators(static_cast<int>(i)).after();
-    for (int j = 0; j < after.size(); ++j) {
-      const Path at = path.At("operators", i);
-      const std::optional<Index> op = reader.Find(at.At("after", static_cast<std::size_t>(j)),
-                                                  operators, "operator", after.Get(j));
-      if (op) out.operators[i].predecessors.push_back(*op);
-    }
-  }
-  if (static_cast<std::size_t>(in.variants_size()) > kMaxVariants) {
-    reader.findings().Error(
-        path.At("variants"),
-        std::to_string(in.variants_size()) + " variants exceed " + std::to_string(kMaxVariants));
-    return;
-  }
-  Names variants;
-  out.variants.reserve(static_cast<std::size_t>(in.variants_size()));
-  for (int i = 0; i < in.variants_size(); ++i) {
-    const Path at = path.At("variants", static_cast<std::size_t>(i));
-    if (!reader.TakeDimCells(at, reader.body().dims.size())) return;
-    out.variants.push_back(ReadVariant(reader, at, in.variants(i), operators));
-    reader.Declare(at, variants, "variant", out.variants.back().name, static_cast<std::size_t>(i));
-  }
-  ReadAnnotations(reader, path, "annotations", in.annotations());
-}
-
-void ReadEntries(Reader& reader, const Path& plan, const pb::Plan& in) {
-  std::vector<Entry>& entries = reader.body().entries;
-  entries.resize(static_cast<std::size_t>(in.entries_size()));
-  if (entries.empty()) reader.findings().Error(plan.At("entries"), "a plan has at least one entry");
-  // Names first: a CALL may name an entry further down.
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    const Path path = plan.At("entries", i);
-    entries[i].name = reader.Name(path.At("name"), in.entries(static_cast<int>(i)).name());
-    reader.Declare(path, reader.entries, "entry", entries[i].name, i);
-  }
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    ReadEntry(reader, plan.At("entries", i), in.entries(static_cast<int>(i)), entries[i]);
-  }
 }
 
 // Checks PRODUCED dims, whose operators are known only now.
@@ -327,61 +256,6 @@ void CheckProducers(Reader& reader, const Path& plan, const pb::Plan& in) {
                                   " has an output " + std::to_string(dim.produced_by().output()));
     }
   }
-}
-
-// The digest covers the deterministic encoding, the header apart: it goes in without `created` and
-// `parent`, and it is first in the encoding.
-base::Digest ContentDigest(const pb::Plan& plan, std::string_view serialized) {
-  pb::Header header = plan.header();
-  header.clear_created_unix_ns();
-  header.clear_parent();
-  std::size_t header_bytes = 0;
-  if (plan.has_header()) {
-    const std::size_t length = plan.header().ByteSizeLong();
-    header_bytes = 1 + length + google::protobuf::io::CodedOutputStream::VarintSize64(length);
-  }
-  base::Sha256 sha;
-  sha.UpdateField("leeway.plan.v1alpha.Plan");
-  sha.UpdateField(header.SerializeAsString());
-  sha.UpdateField(serialized.substr(header_bytes));
-  return sha.Finish();
-}
-
-}  // namespace
-
-Status ReadPlan(std::string_view bytes, std::string_view name, Reader& reader) {
-  const std::string at = std::string(name) + ": ";
-  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-    return base::ResourceExhausted(at + std::to_string(bytes.size()) + " bytes exceed 2 GiB");
-  }
-  google::protobuf::Arena arena;
-  pb::Plan& message = *google::protobuf::Arena::CreateMessage<pb::Plan>(&arena);
-  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return base::DataLoss(at + "not a leeway.plan.v1alpha.Plan: " + std::to_string(bytes.size()) +
-                          " bytes are truncated or no protobuf message");
-  }
-  if (message.header().min_reader_version() > kSchemaVersion) {
-    return base::FailedPrecondition(
-        at + "header.min_reader_version: the plan needs a reader of schema version " +
-        std::to_string(message.header().min_reader_version()) + "; this one reads up to " +
-        std::to_string(kSchemaVersion));
-  }
-  // Deterministic: the schema has no map.
-  message.SerializeToString(&reader.body().serialized);
-  reader.body().digest = ContentDigest(message, reader.body().serialized);
-  reader.body().digest_hex = reader.body().digest.ToHex();
-
-  const Path plan("");
-  NoteUnknown(reader, plan, message);
-  ReadHeader(reader, plan.At("header"), message.header());
-  ReadDims(reader, plan, message);
-  ReadShapeProfile(reader, plan.At("shape_profile"), message.shape_profile());
-  ReadTensors(reader, plan, message);
-  ReadEntries(reader, plan, message);
-  CheckProducers(reader, plan, message);
-  ReadAnnotations(reader, plan, "annotations", message.annotations());
-  reader.unknown().Report(reader.findings());
-  return Status();
 }
 
 }  // namespace leeway::plan

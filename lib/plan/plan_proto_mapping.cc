@@ -197,38 +197,6 @@ std::vector<Index> ReadOps(Reader& reader, const Path& path, std::string_view fi
   return ops;
 }
 
-Group ReadGroup(Reader& reader, const Path& path, const pb::FusionGroup& in,
-                const Names& operators) {
-  NoteUnknown(reader, path, in);
-  Group group;
-  group.name = reader.Name(path.At("name"), in.name());
-  reader.Text(path.At("kind"), in.kind());
-  group.ops = ReadOps(reader, path, "ops", in.ops(), operators);
-  group.recomputed = ReadOps(reader, path, "recomputed", in.recomputed(), operators);
-  if (in.ops_size() == 0) {
-    reader.findings().Error(path.At("ops"), "group " + Quote(group.name) + " has no operators");
-  }
-  NoteUnknown(reader, path.At("tiling"), in.tiling());
-  group.tiling = {reader.NonNegative(path.At("tiling.m"), in.tiling().m()),
-                  reader.NonNegative(path.At("tiling.n"), in.tiling().n()),
-                  reader.NonNegative(path.At("tiling.k"), in.tiling().k())};
-  group.shards = reader.SizeOr(path.At("shards"), in.shards(), 1, Interval{1, kMaxShards});
-  ReadKernel(reader, path.At("kernel"), in.kernel(), group);
-  group.placement = ReadPlacement(reader, path.At("placement"), in.placement());
-  if (in.has_work()) {
-    const Path work = path.At("work");
-    NoteUnknown(reader, work, in.work());
-    group.work = GroupWork{reader.SizeOr(work.At("flops"), in.work().flops(), 0),
-                           reader.SizeOr(work.At("read_bytes"), in.work().read_bytes(), 0),
-                           reader.SizeOr(work.At("write_bytes"), in.work().write_bytes(), 0),
-                           reader.SizeOr(work.At("scratch_bytes"), in.work().scratch_bytes(), 0)};
-  }
-  ReadProfile(reader, path.At("profile"), in.profile(), group);
-  CheckNumerics(reader, path.At("numerics"), in.numerics());
-  group.annotations = ReadAnnotations(reader, path, "annotations", in.annotations());
-  return group;
-}
-
 void ReadElided(Reader& reader, const Path& path, const pb::Variant& in, const Names& operators,
                 Variant& out) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(in.elided_size()); ++i) {
@@ -327,29 +295,54 @@ std::vector<Annotation> ReadAnnotations(Reader& reader, const Path& path, std::s
   return out;
 }
 
-Variant ReadVariant(Reader& reader, const Path& path, const pb::Variant& in,
-                    const Names& operators) {
+Variant ReadVariant(Reader& reader, const Path& path, const pb::Variant& in) {
   NoteUnknown(reader, path, in);
   Variant out;
   out.name = reader.Name(path.At("name"), in.name());
   out.envelope = ReadEnvelope(reader, path, in);
   out.constraints = ReadConstraints(reader, path, in);
-  Names groups;
-  const auto count = static_cast<std::size_t>(in.fusion_groups_size());
-  groups.Reserve(count);
-  out.groups.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const Path at = path.At("fusion_groups", i);
-    out.groups.push_back(ReadGroup(reader, at, in.fusion_groups(static_cast<int>(i)), operators));
-    out.groups.back().listed = static_cast<Index>(i);
-    reader.Declare(at, groups, "group", out.groups.back().name, i);
+  return out;
+}
+
+Group ReadGroup(Reader& reader, const Path& path, const pb::FusionGroup& in,
+                const Names& operators) {
+  NoteUnknown(reader, path, in);
+  Group group;
+  group.name = reader.Name(path.At("name"), in.name());
+  reader.Text(path.At("kind"), in.kind());
+  group.ops = ReadOps(reader, path, "ops", in.ops(), operators);
+  group.recomputed = ReadOps(reader, path, "recomputed", in.recomputed(), operators);
+  if (in.ops_size() == 0) {
+    reader.findings().Error(path.At("ops"), "group " + Quote(group.name) + " has no operators");
   }
+  NoteUnknown(reader, path.At("tiling"), in.tiling());
+  group.tiling = {reader.NonNegative(path.At("tiling.m"), in.tiling().m()),
+                  reader.NonNegative(path.At("tiling.n"), in.tiling().n()),
+                  reader.NonNegative(path.At("tiling.k"), in.tiling().k())};
+  group.shards = reader.SizeOr(path.At("shards"), in.shards(), 1, Interval{1, kMaxShards});
+  ReadKernel(reader, path.At("kernel"), in.kernel(), group);
+  group.placement = ReadPlacement(reader, path.At("placement"), in.placement());
+  if (in.has_work()) {
+    const Path work = path.At("work");
+    NoteUnknown(reader, work, in.work());
+    group.work = GroupWork{reader.SizeOr(work.At("flops"), in.work().flops(), 0),
+                           reader.SizeOr(work.At("read_bytes"), in.work().read_bytes(), 0),
+                           reader.SizeOr(work.At("write_bytes"), in.work().write_bytes(), 0),
+                           reader.SizeOr(work.At("scratch_bytes"), in.work().scratch_bytes(), 0)};
+  }
+  ReadProfile(reader, path.At("profile"), in.profile(), group);
+  CheckNumerics(reader, path.At("numerics"), in.numerics());
+  group.annotations = ReadAnnotations(reader, path, "annotations", in.annotations());
+  return group;
+}
+
+void ReadVariantLinks(Reader& reader, const Path& path, const pb::Variant& in,
+                      const Names& operators, const Names& groups, Variant& out) {
   ReadElided(reader, path, in, operators, out);
   ReadMemory(reader, path, in, out);
   CheckSchedule(reader, path.At("schedule"), in.schedule(), groups);
   CheckNumerics(reader, path.At("numerics"), in.numerics());
   ReadAnnotations(reader, path, "annotations", in.annotations());
-  return out;
 }
 
 }  // namespace leeway::plan

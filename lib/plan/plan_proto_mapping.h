@@ -14,9 +14,13 @@ namespace leeway::plan {
 
 namespace pb = leeway_internal::plan::v1alpha;
 
-// Returns the variant; `operators` are the names of its entry.
-Variant ReadVariant(Reader& reader, const Path& path, const pb::Variant& message,
-                    const Names& operators);
+// Reads a variant in three parts; `operators` are the names of its entry. First what its groups do
+// not need, then each group, then what names groups.
+Variant ReadVariant(Reader& reader, const Path& path, const pb::Variant& message);
+Group ReadGroup(Reader& reader, const Path& path, const pb::FusionGroup& message,
+                const Names& operators);
+void ReadVariantLinks(Reader& reader, const Path& path, const pb::Variant& message,
+                      const Names& operators, const Names& groups, Variant& out);
 
 // Returns a value for every dim: those named, `body().dims[i].min` for the others. Reports repeats,
 // and values outside the domain.

@@ -28,6 +28,14 @@ std::string ShowDims(const Body& body, const Expr& expr, const std::vector<std::
   return text;
 }
 
+// What an expression is in the content digest.
+std::string CanonicalText(const Body& body, const Expr& expr) {
+  return expr.Canonical().Print(
+      [&](std::size_t dim) -> std::string_view { return body.dims[dim].name; });
+}
+
+absl::string_view Key(std::string_view text) { return {text.data(), text.size()}; }
+
 std::string ShowBounds(const Interval& bounds) {
   if (bounds.hi == std::numeric_limits<std::int64_t>::max()) {
     return "at least " + std::to_string(bounds.lo);
@@ -82,20 +90,35 @@ std::string Reader::DigestBytes(const Path& path, const std::string& bytes) {
 }
 
 Reader::Parsed& Reader::Parse(const Path& path, const std::string& text) {
-  const absl::string_view key(text.data(), text.size());
-  if (const auto at = parsed_.find(key); at != parsed_.end()) return at->second;
+  if (const auto at = parsed_.find(Key(text)); at != parsed_.end()) {
+    mixed_ |= !at->second->canonical.empty();
+    return *at->second;
+  }
   Result<Expr> expr = Expr::Parse(
       text, [&](std::string_view name) -> std::optional<std::size_t> { return dims.Find(name); });
   Status status = expr.status();
   if (status.ok()) {
     const Result<Interval> range = RangeOf(*expr, domains_);
     if (range.ok()) {
-      return parsed_.try_emplace(key, Parsed{*std::move(expr), *range}).first->second;
+      std::string canonical = CanonicalText(body_, *expr);
+      if (canonical == text) canonical.clear();
+      mixed_ |= !canonical.empty();
+      auto parsed =
+          std::make_unique<Parsed>(Parsed{*std::move(expr), *range, text, std::move(canonical)});
+      const absl::string_view key = Key(parsed->text);
+      return *parsed_.try_emplace(key, std::move(parsed)).first->second;
     }
     status = range.status();
   }
   findings_.Error(path, "expression " + Quote(text) + ": " + std::string(status.message()));
-  return scratch_ = {Expr::Constant(1), std::nullopt};
+  scratch_ = {Expr::Constant(1), std::nullopt, "", ""};
+  return scratch_;
+}
+
+std::string_view Reader::Canonical(std::string_view text) const {
+  const auto at = parsed_.find(Key(text));
+  if (at == parsed_.end() || at->second->canonical.empty()) return text;
+  return at->second->canonical;
 }
 
 bool Reader::CheckWithin(const Path& path, const Expr& expr, const Interval& range,
@@ -188,7 +211,7 @@ int Reader::Enum(const Path& path, int value, int last, int otherwise) {
   return otherwise == 0 ? 1 : otherwise;
 }
 
-void Reader::Declare(const Path& path, Names& names, std::string_view what, const std::string& name,
+void Reader::Declare(const Path& path, Names& names, std::string_view what, std::string_view name,
                      std::size_t index) {
   const std::optional<Index> other = names.Add(name, static_cast<Index>(index));
   if (!other || name.empty()) return;
@@ -197,10 +220,16 @@ void Reader::Declare(const Path& path, Names& names, std::string_view what, cons
 }
 
 std::optional<Index> Reader::Find(const Path& path, const Names& names, std::string_view what,
-                                  const std::string& name) {
+                                  std::string_view name) {
   const std::optional<Index> index = names.Find(name);
   if (!index) findings_.Error(path, "no " + std::string(what) + " is named " + Quote(name));
   return index;
+}
+
+bool Reader::CheckCount(const Path& path, std::size_t count, std::size_t most) {
+  if (count <= most) return true;
+  findings_.Error(path, std::to_string(count) + " elements exceed " + std::to_string(most));
+  return false;
 }
 
 bool Reader::TakeDimCells(const Path& path, std::size_t cells) {

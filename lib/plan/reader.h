@@ -2,17 +2,22 @@
 // wrong becomes a finding, and reading goes on with a harmless value.
 //
 // Threading: a Reader belongs to one thread.
-// Lifetime:  borrows the findings, the body under construction and the texts it is given.
+// Lifetime:  borrows the findings, the body under construction and the bytes that hold the names of
+//            Declare(); other texts only while it reads them.
 
 #ifndef LEEWAY_PLAN_READER_H_
 #define LEEWAY_PLAN_READER_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
 #include "plan/body.h"
 #include "plan/expr_range.h"
 #include "plan/findings.h"
@@ -27,6 +32,10 @@ inline constexpr std::size_t kMaxRank = 64;
 inline constexpr std::size_t kMaxVariants = 1024;  // of one entry
 inline constexpr std::size_t kMaxDimCells = std::size_t{1} << 24;
 inline constexpr std::int64_t kMaxShards = 4096;
+// Of tensors, of entries, of an entry's operators, of a variant's groups.
+inline constexpr std::size_t kMaxListed = std::size_t{1} << 22;
+// Of a message that is read at once: a tensor, an operator, a group, a schedule.
+inline constexpr std::size_t kMaxMessageBytes = std::size_t{1} << 25;
 // Of one step, 104 days: sums over a run stay within 64 bits, and doubles are exact.
 inline constexpr std::int64_t kMaxNanoseconds = std::int64_t{1} << 53;
 
@@ -78,11 +87,19 @@ class Reader {
 
   // Registers the name of the message at `path`, or reports that the `what` of another index has
   // it.
-  void Declare(const Path& path, Names& names, std::string_view what, const std::string& name,
+  void Declare(const Path& path, Names& names, std::string_view what, std::string_view name,
                std::size_t index);
   // Finds `name` in `names`, or reports that no `what` has it.
   std::optional<Index> Find(const Path& path, const Names& names, std::string_view what,
-                            const std::string& name);
+                            std::string_view name);
+
+  // Returns the canonical text of an expression that was read and is fine, else `text` itself.
+  std::string_view Canonical(std::string_view text) const;
+  // Returns whether an expression that is not canonical was read since the last call.
+  bool TakeMixed() { return std::exchange(mixed_, false); }
+
+  // Reports more than `most` elements in a field, and returns whether there are fewer.
+  bool CheckCount(const Path& path, std::size_t count, std::size_t most);
 
   // What this schema does not know of the plan.
   UnknownFields& unknown() { return unknown_; }
@@ -97,6 +114,9 @@ class Reader {
     Expr expr;
     // What the value was shown to stay within; nothing if the text is no good expression.
     std::optional<Interval> range;
+    std::string text;
+    // Empty where the text is canonical.
+    std::string canonical;
   };
   // Equal texts are parsed once: most sizes of a plan repeat.
   Parsed& Parse(const Path& path, const std::string& text);
@@ -108,8 +128,10 @@ class Reader {
   Findings& findings_;
   UnknownFields unknown_;
   std::vector<Interval> domains_;
-  absl::flat_hash_map<absl::string_view, Parsed> parsed_;
+  // By text.
+  absl::flat_hash_map<absl::string_view, std::unique_ptr<Parsed>> parsed_;
   Parsed scratch_;
+  bool mixed_ = false;
   // Elements of shapes, by their texts: most shapes of a plan repeat.
   absl::flat_hash_map<std::string, Expr> products_;
   const Expr one_ = Expr::Constant(1);

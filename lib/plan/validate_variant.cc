@@ -155,18 +155,18 @@ void VariantChecker::AssignGroup(const Path& path, const Variant& variant, Index
       continue;
     }
     const Path at = path.At("ops", i);
-    const std::string name = "operator " + Quote(entry_.operators[op].name);
+    const auto name = [&] { return "operator " + Quote(entry_.operators[op].name); };
     if (in_group_[op] == stamp_) {
-      findings_.Error(at, name + " is listed twice");
+      findings_.Error(at, name() + " is listed twice");
     } else if (owner_[op] == kElided) {
-      findings_.Error(at, name + " is elided in this variant");
+      findings_.Error(at, name() + " is elided in this variant");
     } else if (recomputed_[op] != stamp_) {
       if (owner_[op] == kNone) {
         owner_[op] = g;
         ++covered_;
       } else {
         findings_.Error(
-            at, name + " is already owned by group " + Quote(variant.groups[owner_[op]].name));
+            at, name() + " is already owned by group " + Quote(variant.groups[owner_[op]].name));
       }
     }
     in_group_[op] = stamp_;

@@ -3,7 +3,9 @@
 #include <cstring>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "base/prng.h"
 #include "leeway/digest.h"
 #include "tests/catch.h"
 
@@ -54,6 +56,21 @@ TEST_CASE("how the bytes are cut into updates does not matter", "[base][property
       CHECK(sha.Finish() == whole);
     }
   }
+}
+
+TEST_CASE("the processor's instructions compress as the portable code does", "[base][oracle]") {
+  if (!HasSha256Instructions()) return;
+  const auto seed = GENERATE(range(0u, 50u));
+  CAPTURE(seed);
+  Prng prng(seed);
+  Sha256State portable;
+  for (std::uint32_t& word : portable) word = static_cast<std::uint32_t>(prng.Next());
+  std::vector<std::uint8_t> bytes(kSha256Block * (1 + seed % 5));
+  for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(prng.Next());
+  Sha256State accelerated = portable;
+  Sha256Portable(portable, bytes.data(), bytes.size() / kSha256Block);
+  Sha256Accelerated(accelerated, bytes.data(), bytes.size() / kSha256Block);
+  CHECK(portable == accelerated);
 }
 
 TEST_CASE("an integer is eight bytes, lowest first", "[base][unit]") {
