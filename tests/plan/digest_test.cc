@@ -12,8 +12,8 @@
 #include "plan/wire.h"
 #include "tests/catch.h"
 
+#include "tests/plan/scramble.h"
 #include "tests/plan/text_plan.h"
-#include "tests/support/random_plan.h"
 #include "text/schema_pool.h"
 
 namespace leeway::plan {

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "plan/wire.h"
+#include "tests/plan/text_plan.h"
+#include "tests/support/random_plan.h"
 
 namespace leeway::plan {
 namespace {
@@ -108,6 +110,10 @@ class Scrambler {
 };
 
 }  // namespace
+
+std::string RandomBytes(std::uint64_t seed) {
+  return Encode(testing::TextOf(testing::RandomPlan(seed)), "random");
+}
 
 std::string Scramble(std::string_view bytes, const pb::Descriptor& schema, UnknownFields unknown,
                      base::Prng& prng) {

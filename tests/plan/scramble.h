@@ -2,6 +2,7 @@
 #ifndef LEEWAY_TESTS_PLAN_SCRAMBLE_H_
 #define LEEWAY_TESTS_PLAN_SCRAMBLE_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,9 @@
 #include "google/protobuf/descriptor.h"
 
 namespace leeway::plan {
+
+// The bytes of a random valid plan.
+std::string RandomBytes(std::uint64_t seed);
 
 enum class UnknownFields { kNone, kSome };
 

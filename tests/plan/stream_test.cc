@@ -8,7 +8,6 @@
 
 #include "tests/plan/scramble.h"
 #include "tests/plan/text_plan.h"
-#include "tests/support/random_plan.h"
 #include "text/schema_pool.h"
 
 namespace leeway::plan {

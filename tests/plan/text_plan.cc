@@ -4,7 +4,6 @@
 #include "leeway/text.h"
 #include "plan/findings.h"
 #include "tests/catch.h"
-#include "tests/support/random_plan.h"
 
 namespace leeway::plan {
 
@@ -13,10 +12,6 @@ std::string Encode(std::string_view text, std::string_view name) {
   INFO(bytes.status().ToString());
   REQUIRE(bytes.ok());
   return *bytes;
-}
-
-std::string RandomBytes(std::uint64_t seed) {
-  return Encode(testing::TextOf(testing::RandomPlan(seed)), "random");
 }
 
 std::string FindingsOf(std::string_view bytes) {

@@ -2,7 +2,6 @@
 #ifndef LEEWAY_TESTS_PLAN_TEXT_PLAN_H_
 #define LEEWAY_TESTS_PLAN_TEXT_PLAN_H_
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,9 +13,6 @@ namespace leeway::plan {
 
 // The bytes of a plan in text form; the test fails where it is malformed.
 std::string Encode(std::string_view text, std::string_view name = "test");
-
-// The bytes of a random valid plan.
-std::string RandomBytes(std::uint64_t seed);
 
 // What loading finds, one line each.
 std::string FindingsOf(std::string_view bytes);
