@@ -23,7 +23,7 @@
 #include <string_view>
 
 #include "leeway/plan.h"
-#include "leeway_internal/plan/v1alpha/plan.pb.h"
+#include "leeway_internal/plan/v1/plan.pb.h"
 
 namespace {
 
@@ -58,7 +58,7 @@ void operator delete[](void* block, std::size_t) noexcept { Release(block); }
 namespace leeway {
 namespace {
 
-namespace pb = leeway_internal::plan::v1alpha;
+namespace pb = leeway_internal::plan::v1;
 
 constexpr int kVariants = 4, kOpsInGroup = 4;
 

@@ -46,7 +46,7 @@ struct CheckResult {
 
 class Plan {
  public:
-  // Loads a serialized leeway.plan.v1alpha.Plan from a file or, where no file of that name exists,
+  // Loads a serialized leeway.plan.v1.Plan from a file or, where no file of that name exists,
   // the plan that ships under that name ("bert_base").
   // kNotFound or another I/O code names the path; kDataLoss if the bytes are no plan (truncated,
   // not protobuf); kInvalidArgument with every finding, one a line; kFailedPrecondition if a newer

@@ -21,7 +21,7 @@ inline namespace v0 {
 // The messages that files hold.
 enum class Schema { kPlan, kDeployment, kDevice, kTraffic, kTelemetry };
 
-// Returns the message's full name, e.g. "leeway.plan.v1alpha.Plan".
+// Returns the message's full name, e.g. "leeway.plan.v1.Plan".
 std::string_view SchemaName(Schema schema);
 
 // Return the deterministic binary encoding of a message in text form.

@@ -10,7 +10,7 @@
 namespace leeway::api {
 namespace {
 
-std::string DimNames(const plan::Body& plan) {
+std::string ListOfDims(const plan::Body& plan) {
   std::string names;
   for (const plan::Dim& dim : plan.dims)
     absl::StrAppend(&names, names.empty() ? "" : ", ", dim.name);
@@ -21,13 +21,13 @@ std::string DimNames(const plan::Body& plan) {
 
 Result<AskedDims> ResolveDims(const plan::Body& plan, const Dims& at, Unknown unknown) {
   AskedDims asked(plan.dims.size());
-  for (const DimBinding& binding : at) {
+  for (const leeway::DimBinding& binding : at) {
     const auto index = plan.FindDim(binding.dim);
     if (!index && unknown == Unknown::kIgnore) continue;
     if (!index) {
       return base::InvalidArgument(absl::StrCat("plan ", plan::Quote(plan.model), " has no dim ",
                                                 plan::Quote(binding.dim),
-                                                "; it has: ", DimNames(plan)));
+                                                "; it has: ", ListOfDims(plan)));
     }
     const plan::Dim& dim = plan.dims[*index];
     if (binding.value < dim.min || binding.value > dim.max) {

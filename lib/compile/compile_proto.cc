@@ -5,12 +5,12 @@
 #include "base/status_macros.h"
 #include "compile/entry_graph.h"
 #include "google/protobuf/arena.h"
-#include "leeway_internal/plan/v1alpha/plan.pb.h"
+#include "leeway_internal/plan/v1/plan.pb.h"
 
 namespace leeway::compile {
 namespace {
 
-namespace pb = leeway_internal::plan::v1alpha;
+namespace pb = leeway_internal::plan::v1;
 
 static_assert(static_cast<int>(plan::PlacementMode::kPreferred) == pb::Placement::PREFERRED);
 

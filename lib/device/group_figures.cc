@@ -17,11 +17,6 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 // What does not fit 64 bits is as large as can be said.
 std::int64_t Sum(std::int64_t a, std::int64_t b) { return base::CheckedAdd(a, b).value_or(kMost); }
 
-const plan::Call* CallOf(const plan::Entry& entry, const plan::Group& group) {
-  return group.ops.size() == 1 ? std::get_if<plan::Call>(&entry.operators[group.ops[0]].work)
-                               : nullptr;
-}
-
 std::int64_t BytesOf(const plan::Body& plan, const std::vector<plan::Index>& tensors,
                      std::span<const std::int64_t> dims) {
   std::int64_t bytes = 0;
@@ -47,7 +42,7 @@ GroupFigures GroupPricer::Price(const plan::Entry& entry, const plan::Variant& v
     figures.read_bytes = BytesOf(plan_, group.reads, dims_);
     figures.write_bytes = BytesOf(plan_, group.writes, dims_);
   }
-  if (const plan::Call* call = CallOf(entry, group)) {
+  if (const plan::Call* call = plan::CallOf(entry, group)) {
     figures.time = CallTime(variant, *call);
     return figures;
   }

@@ -131,11 +131,6 @@ std::vector<DimValues> Corners(const DimValues& low, const DimValues& high,
   return corners;
 }
 
-const plan::Call* CallOf(const plan::Entry& entry, const plan::Group& group) {
-  return group.ops.size() == 1 ? std::get_if<plan::Call>(&entry.operators[group.ops[0]].work)
-                               : nullptr;
-}
-
 // Peaks at one set of dims by variant: what is called often is looked at once.
 using Peaks = absl::flat_hash_map<const plan::Variant*, double>;
 
@@ -190,7 +185,7 @@ double PeakActivations(const plan::Body& plan, const plan::Entry& entry,
 // What a CALL runs holds its own inputs and outputs too: they may be copies of the caller's.
 double CalledPeak(const plan::Body& plan, const plan::Entry& entry, const plan::Variant& variant,
                   std::size_t group, const DimValues& dims, Peaks& peaks) {
-  const plan::Call* call = CallOf(entry, variant.groups[group]);
+  const plan::Call* call = plan::CallOf(entry, variant.groups[group]);
   if (call == nullptr) return 0;
   const auto called = plan.CalledVariant(variant, call->entry);
   if (!called) return 0;
@@ -241,7 +236,7 @@ class Fit {
       const Path group = path.At("fusion_groups", variant.groups[g].listed);
       if (!CheckPlacement(group.At("placement"), variant.groups[g].placement)) continue;
       // What it calls is checked where it stands.
-      if (CallOf(entry, variant.groups[g]) != nullptr) continue;
+      if (plan::CallOf(entry, variant.groups[g]) != nullptr) continue;
       std::vector<DimValues> tried = largest;
       for (DimValues& dims : Corners(low, high, &variant.groups[g].shards)) {
         if (dims != high && plan::Covers(variant, dims)) tried.push_back(std::move(dims));

@@ -33,6 +33,10 @@ std::int64_t PaddedValue(const Range& range, std::int64_t value) {
   return next ? std::min(*next, range.max) : range.max;
 }
 
+const Call* CallOf(const Entry& entry, const Group& group) {
+  return group.ops.size() == 1 ? std::get_if<Call>(&entry.operators[group.ops[0]].work) : nullptr;
+}
+
 bool Covers(const Variant& variant, std::span<const std::int64_t> dims) {
   for (std::size_t i = 0; i < variant.envelope.size(); ++i) {
     if (dims[i] < variant.envelope[i].min || dims[i] > variant.envelope[i].max) return false;

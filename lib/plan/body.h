@@ -218,6 +218,9 @@ struct Entry {
 // granule (at most max) when dynamic. Requires min <= value <= max.
 std::int64_t PaddedValue(const Range& range, std::int64_t value);
 
+// Returns the call that the group is, or null. A call is alone in its group.
+const Call* CallOf(const Entry& entry, const Group& group);
+
 // True if every dim is within the envelope and every constraint holds.
 bool Covers(const Variant& variant, std::span<const std::int64_t> dims);
 

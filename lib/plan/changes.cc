@@ -245,7 +245,7 @@ class Differ {
 
   static std::string Names(const std::vector<const GroupItem*>& groups) {
     std::vector<std::string> names;
-    for (const GroupItem* group : groups) names.push_back(Atom(group->name));
+    for (const GroupItem* group : groups) names.push_back(NameText(group->name));
     return Join(names);
   }
 

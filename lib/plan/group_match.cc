@@ -173,7 +173,7 @@ std::optional<std::pair<std::string, std::string>> CommonOrders(const GroupItem&
     std::sort(known.begin(), known.end());
     std::vector<std::string> ops;
     for (const std::string& op : of.ops) {
-      if (std::binary_search(known.begin(), known.end(), op)) ops.push_back(Atom(op));
+      if (std::binary_search(known.begin(), known.end(), op)) ops.push_back(NameText(op));
     }
     return ops;
   };

@@ -12,13 +12,14 @@ namespace {
 bool IsPlain(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    return letter || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-' || c == '+' || c == '/';
+    return letter || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-' || c == '+' ||
+           c == '/';
   });
 }
 
 }  // namespace
 
-std::string Atom(std::string_view name) {
+std::string NameText(std::string_view name) {
   if (IsPlain(name)) return std::string(name);
   std::string text = "\"";
   for (const char c : name) {

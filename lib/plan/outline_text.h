@@ -16,7 +16,7 @@ namespace leeway::plan {
 
 // Returns a name that may stand in a list: as it is where it is a plain word, else in quotes with
 // quotes and backslashes escaped.
-std::string Atom(std::string_view name);
+std::string NameText(std::string_view name);
 
 // Returns the shortest text that reads back as the same double.
 std::string Shortest(double value);

@@ -1,4 +1,4 @@
-// From the bytes of a leeway.plan.v1alpha.Plan to a Body whose names are resolved. The files
+// From the bytes of a leeway.plan.v1.Plan to a Body whose names are resolved. The files
 // plan_proto*.{h,cc} are the only files that see the generated messages.
 
 #ifndef LEEWAY_PLAN_PLAN_PROTO_H_

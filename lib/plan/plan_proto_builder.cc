@@ -10,7 +10,7 @@ namespace leeway {
 inline namespace v0 {
 namespace {
 
-namespace pb = leeway_internal::plan::v1alpha;
+namespace pb = leeway_internal::plan::v1;
 
 void Set(const Numerics& from, pb::Numerics& to) {
   to.set_compute(static_cast<pb::DType>(from.compute));

@@ -8,7 +8,7 @@
 namespace leeway {
 inline namespace v0 {
 
-namespace pb = leeway_internal::plan::v1alpha;
+namespace pb = leeway_internal::plan::v1;
 
 TensorRef::TensorRef(const OpRef& op) : draft_(op.draft_), index_(op.output_) {}
 

@@ -8,7 +8,7 @@
 namespace leeway::plan {
 namespace {
 
-namespace pb = leeway_internal::plan::v1alpha;
+namespace pb = leeway_internal::plan::v1;
 
 // Pixels along one axis of a convolution's output.
 std::string Pixels(const Size& input, const Size& kernel, std::uint64_t padding,

@@ -10,26 +10,26 @@
 #include <vector>
 
 #include "leeway/plan_builder.h"
-#include "leeway_internal/plan/v1alpha/plan.pb.h"
+#include "leeway_internal/plan/v1/plan.pb.h"
 #include "plan/findings.h"
 
 namespace leeway::plan {
 
 void AddAnnotation(
-    google::protobuf::RepeatedPtrField<leeway_internal::plan::v1alpha::Annotation>& annotations,
+    google::protobuf::RepeatedPtrField<leeway_internal::plan::v1::Annotation>& annotations,
     std::string_view key, std::string_view value);
 
 class Draft {
  public:
-  leeway_internal::plan::v1alpha::Plan plan;
+  leeway_internal::plan::v1::Plan plan;
 
-  leeway_internal::plan::v1alpha::Entry& entry(std::size_t index) {
+  leeway_internal::plan::v1::Entry& entry(std::size_t index) {
     return *plan.mutable_entries(static_cast<int>(index));
   }
-  leeway_internal::plan::v1alpha::Tensor& tensor(std::size_t index) {
+  leeway_internal::plan::v1::Tensor& tensor(std::size_t index) {
     return *plan.mutable_tensors(static_cast<int>(index));
   }
-  leeway_internal::plan::v1alpha::Operator& op(const OpRef& ref) {
+  leeway_internal::plan::v1::Operator& op(const OpRef& ref) {
     return *entry(ref.entry_).mutable_operators(static_cast<int>(ref.index_));
   }
 
@@ -39,7 +39,7 @@ class Draft {
   std::string OpName(const OpRef& ref, std::size_t entry);
 
   // Adds a tensor and returns its index.
-  std::size_t AddTensor(std::string_view name, leeway_internal::plan::v1alpha::Tensor::Kind kind,
+  std::size_t AddTensor(std::string_view name, leeway_internal::plan::v1::Tensor::Kind kind,
                         DType dtype, const std::vector<Size>& shape);
   // Adds an operator with one output of inferred type, and returns its handle's parts.
   struct Added {
@@ -47,7 +47,7 @@ class Draft {
   };
   Added AddOp(std::size_t entry, std::string_view name, const leeway::Work& work,
               const TensorRef* inputs, std::size_t count);
-  leeway_internal::plan::v1alpha::CoreRef Core(std::string_view text);
+  leeway_internal::plan::v1::CoreRef Core(std::string_view text);
   // The bytes of a digest in hexadecimal.
   std::string Digest(std::string_view hex);
 

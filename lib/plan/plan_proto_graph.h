@@ -4,13 +4,13 @@
 #ifndef LEEWAY_PLAN_PLAN_PROTO_GRAPH_H_
 #define LEEWAY_PLAN_PLAN_PROTO_GRAPH_H_
 
-#include "leeway_internal/plan/v1alpha/plan.pb.h"
+#include "leeway_internal/plan/v1/plan.pb.h"
 #include "plan/body.h"
 #include "plan/reader.h"
 
 namespace leeway::plan {
 
-namespace pb = leeway_internal::plan::v1alpha;
+namespace pb = leeway_internal::plan::v1;
 
 void ReadHeader(Reader& reader, const Path& path, const pb::Header& in);
 void ReadDims(Reader& reader, const Path& plan, const pb::Plan& in);

@@ -6,13 +6,13 @@
 #include <string_view>
 #include <vector>
 
-#include "leeway_internal/plan/v1alpha/plan.pb.h"
+#include "leeway_internal/plan/v1/plan.pb.h"
 #include "plan/body.h"
 #include "plan/reader.h"
 
 namespace leeway::plan {
 
-namespace pb = leeway_internal::plan::v1alpha;
+namespace pb = leeway_internal::plan::v1;
 
 // Reads a variant in three parts; `operators` are the names of its entry. First what its groups do
 // not need, then each group, then what names groups.

@@ -40,7 +40,7 @@ std::string Shown(const std::string& bytes) {
 
 std::string List(const RepeatedPtrField<std::string>& names) {
   std::vector<std::string> atoms;
-  for (const std::string& name : names) atoms.push_back(Atom(name));
+  for (const std::string& name : names) atoms.push_back(NameText(name));
   return Join(atoms);
 }
 
@@ -63,7 +63,7 @@ Item ReadDimItem(pb::Dim& in, Index index) {
   facts.Add(Kind::kDim, "batch rule", "batch_rule", pb::Dim::BatchRule_Name(rule));
   if (in.has_produced_by()) {
     pb::ProducedBy& by = *in.mutable_produced_by();
-    std::string value = Atom(by.operator_()) + " output " + std::to_string(by.output());
+    std::string value = NameText(by.operator_()) + " output " + std::to_string(by.output());
     by.clear_operator_();
     by.clear_output();
     facts.Add(Kind::kDim, "produced by", "produced_by", value + Leftover(by));
@@ -114,7 +114,7 @@ void AddFormat(FactWriter& facts, pb::Tensor& in, Speller& spell) {
   }
   if (in.has_alias_of()) {
     pb::Alias& alias = *in.mutable_alias_of();
-    std::string value = Atom(alias.tensor()) + " at " + spell(alias.offset_bytes(), "0");
+    std::string value = NameText(alias.tensor()) + " at " + spell(alias.offset_bytes(), "0");
     alias.clear_tensor();
     alias.clear_offset_bytes();
     facts.Add(Kind::kTensor, "alias of", "alias_of", value + Leftover(alias));
@@ -163,7 +163,7 @@ std::string WaitsText(const Body& plan, const Entry& entry, const Operator& op) 
           const bool state = plan.tensors[stored(output)].kind == TensorKind::kState;
           return !state && std::binary_search(inputs.begin(), inputs.end(), stored(output));
         });
-    if (!produces) waits.push_back(Atom(earlier.name));
+    if (!produces) waits.push_back(NameText(earlier.name));
   }
   std::sort(waits.begin(), waits.end());
   return Join(waits);
@@ -294,8 +294,8 @@ void FactWriter::Annotations(RepeatedPtrField<pb::Annotation>& annotations,
                              std::string_view field) {
   std::size_t i = 0;
   for (pb::Annotation& annotation : annotations) {
-    const std::string label = "annotation " + Atom(annotation.key());
-    std::string value = Atom(annotation.value());
+    const std::string label = "annotation " + NameText(annotation.key());
+    std::string value = NameText(annotation.value());
     annotation.clear_key();
     annotation.clear_value();
     Add(Kind::kAnnotation, label, Indexed(field, i++), value + Leftover(annotation));

@@ -8,13 +8,13 @@
 #include <string_view>
 
 #include "absl/container/flat_hash_map.h"
-#include "leeway_internal/plan/v1alpha/plan.pb.h"
+#include "leeway_internal/plan/v1/plan.pb.h"
 #include "plan/body.h"
 #include "plan/outline.h"
 
 namespace leeway::plan {
 
-namespace pb = leeway_internal::plan::v1alpha;
+namespace pb = leeway_internal::plan::v1;
 
 // Spells expressions of one plan; equal texts are parsed once.
 class Speller {

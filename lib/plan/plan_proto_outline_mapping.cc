@@ -14,7 +14,7 @@ using google::protobuf::RepeatedPtrField;
 using Kind = PlanChangeKind;
 
 std::string CoreText(pb::CoreRef& core) {
-  std::string text = core.class_().empty() ? "*" : Atom(core.class_());
+  std::string text = core.class_().empty() ? "*" : NameText(core.class_());
   text += ":" + (core.has_index() ? std::to_string(core.index()) : std::string("*"));
   if (core.has_device()) text += "@" + std::to_string(core.device());
   core.clear_class_();
@@ -60,10 +60,10 @@ void AddEnvelope(FactWriter& facts, pb::Variant& in, const Variant& variant, con
       rest = Leftover(unread);
     }
     const std::string& name = plan.dims[d].name;
-    facts.Add(Kind::kEnvelope, "envelope of " + Atom(name), at,
+    facts.Add(Kind::kEnvelope, "envelope of " + NameText(name), at,
               "[" + std::to_string(range.min) + ", " + std::to_string(range.opt) + ", " +
                   std::to_string(range.max) + "]" + rest);
-    facts.Add(Kind::kShapeMode, "shape mode of " + Atom(name), at,
+    facts.Add(Kind::kShapeMode, "shape mode of " + NameText(name), at,
               range.mode == ShapeMode::kPadded
                   ? std::string("PADDED")
                   : "DYNAMIC granule " + std::to_string(range.granule));
@@ -91,8 +91,8 @@ void AddConstraints(FactWriter& facts, pb::Variant& in, Speller& spell) {
 void AddElided(FactWriter& facts, pb::Variant& in) {
   std::size_t i = 0;
   for (pb::Elided& elided : *in.mutable_elided()) {
-    const std::string label = "elision of " + Atom(elided.op());
-    std::string value = Atom(elided.reason());
+    const std::string label = "elision of " + NameText(elided.op());
+    std::string value = NameText(elided.reason());
     elided.clear_op();
     elided.clear_reason();
     facts.Add(Kind::kElided, label, Indexed("elided", i++), value + Leftover(elided));
@@ -103,7 +103,7 @@ void AddElided(FactWriter& facts, pb::Variant& in) {
 void AddLayouts(FactWriter& facts, pb::Variant& in) {
   std::size_t i = 0;
   for (pb::Layout& layout : *in.mutable_layouts()) {
-    const std::string label = "layout of " + Atom(layout.tensor());
+    const std::string label = "layout of " + NameText(layout.tensor());
     std::string value = "minor_to_major " + Braced(layout.minor_to_major());
     for (pb::Tile& tile : *layout.mutable_tiles()) {
       value += " tile " + Braced(tile.dims());
@@ -127,7 +127,7 @@ void AddLayouts(FactWriter& facts, pb::Variant& in) {
 void AddResidency(FactWriter& facts, pb::Variant& in) {
   std::size_t i = 0;
   for (pb::Residency& residency : *in.mutable_residency()) {
-    const std::string label = "residency of " + Atom(residency.tensor());
+    const std::string label = "residency of " + NameText(residency.tensor());
     std::string value = "on " + Sorted(CoreTexts(*residency.mutable_cores()));
     residency.clear_tensor();
     residency.clear_cores();
@@ -142,14 +142,14 @@ void AddArenas(FactWriter& facts, pb::Variant& in, Speller& spell) {
   for (pb::Arena& arena : *in.mutable_arenas()) {
     std::vector<std::string> slots;
     for (pb::Arena::Slot& slot : *arena.mutable_slots()) {
-      std::string text = Atom(slot.tensor()) + " at " + spell(slot.offset_bytes(), "0");
+      std::string text = NameText(slot.tensor()) + " at " + spell(slot.offset_bytes(), "0");
       slot.clear_tensor();
       slot.clear_offset_bytes();
       slots.push_back(text + Leftover(slot));
     }
     const auto space =
         arena.memory_space() == pb::MEMORY_SPACE_UNSPECIFIED ? pb::DRAM : arena.memory_space();
-    const std::string label = "arena " + Atom(arena.name());
+    const std::string label = "arena " + NameText(arena.name());
     std::string value = spell(arena.bytes(), "0") + " B of " + pb::MemorySpace_Name(space) + ": " +
                         Sorted(std::move(slots));
     arena.clear_name();
@@ -167,7 +167,7 @@ void AddSchedule(FactWriter& facts, pb::Schedule& in) {
   for (pb::Schedule::Core& core : *in.mutable_cores()) {
     const std::string label = "schedule of " + CoreText(*core.mutable_core());
     std::vector<std::string> groups;
-    for (const std::string& group : core.groups()) groups.push_back(Atom(group));
+    for (const std::string& group : core.groups()) groups.push_back(NameText(group));
     core.clear_core();
     core.clear_groups();
     facts.Add(Kind::kSchedule, label, Indexed("schedule.cores", i++),
@@ -175,7 +175,7 @@ void AddSchedule(FactWriter& facts, pb::Schedule& in) {
   }
   std::vector<std::string> waits;
   for (pb::Schedule::Wait& wait : *in.mutable_waits()) {
-    std::string text = Atom(wait.group()) + " after " + Atom(wait.after());
+    std::string text = NameText(wait.group()) + " after " + NameText(wait.after());
     wait.clear_group();
     wait.clear_after();
     waits.push_back(text + Leftover(wait));
@@ -198,8 +198,8 @@ void AddNumerics(FactWriter& facts, pb::Numerics& in) {
             in.uses_sparsity() ? "true" : "");
   std::size_t i = 0;
   for (pb::Annotation& note : *in.mutable_notes()) {
-    const std::string label = "note " + Atom(note.key());
-    std::string value = Atom(note.value());
+    const std::string label = "note " + NameText(note.key());
+    std::string value = NameText(note.value());
     note.clear_key();
     note.clear_value();
     facts.Add(Kind::kNumerics, label, Indexed("numerics.notes", i++), value + Leftover(note));
@@ -279,7 +279,7 @@ std::string PointText(pb::Profile::Point& in, const Body& plan) {
   std::string text = DimValuesText(plan, in.dims()) + ": p50 " + std::to_string(in.p50_ns()) +
                      " ns, p90 " + std::to_string(in.p90_ns()) + " ns, dram " +
                      std::to_string(in.dram_bytes()) + " B, sram " +
-                     std::to_string(in.sram_peak_bytes()) + " B, source " + Atom(in.source()) +
+                     std::to_string(in.sram_peak_bytes()) + " B, source " + NameText(in.source()) +
                      ", samples " + std::to_string(in.samples());
   in.clear_dims();
   in.clear_p50_ns();
@@ -307,14 +307,13 @@ void AddProfile(FactWriter& facts, pb::Profile& in, Speller& spell) {
 // variants.
 void AddCall(FactWriter& facts, const Body& plan, const Entry& entry, const Variant& variant,
              const Group& group) {
-  if (group.ops.size() != 1) return;
-  const auto* call = std::get_if<Call>(&entry.operators[group.ops[0]].work);
+  const Call* call = CallOf(entry, group);
   if (call == nullptr) return;
   const std::optional<Index> called = plan.CalledVariant(variant, call->entry);
   if (!called) return;
   const Entry& callee = plan.entries[call->entry];
   facts.Add(Kind::kCall, "called variant", "ops[0]",
-            Atom(callee.name) + "/" + Atom(callee.variants[*called].name));
+            NameText(callee.name) + "/" + NameText(callee.variants[*called].name));
 }
 
 GroupItem ReadGroupItem(pb::FusionGroup& in, const Group& group, const Entry& entry,
@@ -327,7 +326,7 @@ GroupItem ReadGroupItem(pb::FusionGroup& in, const Group& group, const Entry& en
   std::sort(item.recomputed.begin(), item.recomputed.end());
   FactWriter facts(item);
   std::vector<std::string> recomputed;
-  for (const std::string& op : item.recomputed) recomputed.push_back(Atom(op));
+  for (const std::string& op : item.recomputed) recomputed.push_back(NameText(op));
   facts.Add(Kind::kRecomputed, "recomputed", "recomputed", Join(recomputed));
   AddTiling(facts, in, spell);
   AddKernel(facts, *in.mutable_kernel(), spell);

@@ -49,7 +49,7 @@ std::string ConvText(pb::Conv& in, Speller& spell) {
 
 std::string SendText(pb::SendReceive& in, std::string_view word, Speller& spell) {
   std::string text = std::string(word) + " bytes=" + spell(in.bytes()) +
-                     " peer=" + Atom(in.peer()) + " channel=" + Atom(in.channel());
+                     " peer=" + NameText(in.peer()) + " channel=" + NameText(in.channel());
   in.clear_bytes();
   in.clear_peer();
   in.clear_channel();
@@ -102,7 +102,7 @@ std::string CollectiveText(pb::Collective& in, Speller& spell) {
 }
 
 std::string CallText(pb::Call& in, Speller& spell) {
-  std::string text = "CALL entry=" + Atom(in.entry()) + " times=" + spell(in.times());
+  std::string text = "CALL entry=" + NameText(in.entry()) + " times=" + spell(in.times());
   in.clear_entry();
   in.clear_times();
   return text + Leftover(in);

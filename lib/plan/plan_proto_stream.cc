@@ -370,7 +370,7 @@ Status ReadPlan(std::string_view bytes, std::string_view name, Reader& reader) {
   }
   const Status status = PlanStream(reader).Read(bytes);
   if (status.code() == StatusCode::kDataLoss) {
-    return base::DataLoss(at + "not a leeway.plan.v1alpha.Plan: " + std::to_string(bytes.size()) +
+    return base::DataLoss(at + "not a leeway.plan.v1.Plan: " + std::to_string(bytes.size()) +
                           " bytes are truncated or no protobuf message");
   }
   if (!status.ok()) return Status(status.code(), at + std::string(status.message()));

@@ -21,7 +21,7 @@ class StepCounter {
     absl::flat_hash_map<Index, std::uint64_t> once;
     for (const Group& group : variant.groups) {
       if (!Spend()) return 0;
-      const Call* call = std::get_if<Call>(&entry.operators[group.ops.front()].work);
+      const Call* call = CallOf(entry, group);
       if (call == nullptr) {
         Add(steps, Value(group.shards), 1);
       } else {

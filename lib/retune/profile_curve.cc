@@ -35,9 +35,7 @@ class Predictions {
  private:
   std::optional<double> WorkOf(const plan::Entry& entry, const plan::Variant& caller,
                                const plan::Group& group) {
-    const auto* call = group.ops.size() == 1
-                           ? std::get_if<plan::Call>(&entry.operators[group.ops.front()].work)
-                           : nullptr;
+    const plan::Call* call = plan::CallOf(entry, group);
     if (call == nullptr) {
       const std::optional<device::Prediction> planned = device::PlannedTime(group, dims_);
       if (!planned || planned->time < Nanos(0)) return std::nullopt;

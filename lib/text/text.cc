@@ -116,7 +116,7 @@ namespace pb = google::protobuf;
 std::string_view SchemaName(Schema schema) {
   switch (schema) {
     case Schema::kPlan:
-      return "leeway.plan.v1alpha.Plan";
+      return "leeway.plan.v1.Plan";
     case Schema::kDeployment:
       return "leeway.deploy.v1alpha.Deployment";
     case Schema::kDevice:

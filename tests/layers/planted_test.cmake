@@ -81,7 +81,7 @@ expect_violation(lib/sched/queue.cc "auto t = std::chrono::steady_clock::now()\;
 expect_clean(lib/exec/worker.cc "#include <thread>\nusing C = std::chrono::steady_clock\;")
 expect_clean(lib/sched/queue.h "#include <atomic>\n// not \#include <thread>")
 
-set(generated "#include \"leeway_internal/plan/v1alpha/plan.pb.h\"")
+set(generated "#include \"leeway_internal/plan/v1/plan.pb.h\"")
 expect_clean(lib/plan/plan_proto.cc "${generated}\n${generated}\n#include <google/protobuf/arena.h>")
 expect_violation(lib/plan/body.cc "${generated}" "plan may include leeway_internal in its one")
 expect_clean(lib/plan/plan_proto_names.h "${generated}")

@@ -36,7 +36,7 @@ TEST_CASE("truncated bytes are data loss, wherever they end", "[plan][hostile]")
     }
     CHECK(loaded.status().code() == StatusCode::kDataLoss);
     CHECK_THAT(std::string(loaded.status().message()),
-               Catch::StartsWith("cut.pb: not a leeway.plan.v1alpha.Plan: "));
+               Catch::StartsWith("cut.pb: not a leeway.plan.v1.Plan: "));
   }
 }
 

@@ -46,7 +46,7 @@ TEST_CASE("an error in text has file, line and column", "[text]") {
     return MessageOf(TextToBinary(Schema::kPlan, text, "p.textproto"));
   };
   CHECK(error("header {\n  model: \"m\"\n  nope: 1\n}") ==
-        "p.textproto:3:7: message type \"leeway.plan.v1alpha.Header\" has no field named \"nope\"");
+        "p.textproto:3:7: message type \"leeway.plan.v1.Header\" has no field named \"nope\"");
   CHECK_THAT(error("header { model: 5 }"), Catch::StartsWith("p.textproto:1:17: "));
   CHECK_THAT(error("header {"), Catch::StartsWith("p.textproto:1:9: "));
   CHECK_THAT(error("tensors { kind: NOPE }"), Catch::StartsWith("p.textproto:1:22: "));
