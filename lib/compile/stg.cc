@@ -31,7 +31,7 @@ class Reader {
   };
 
   bool SkipBlanks();
-  Result<std::int64_t> Number(std::string_view what, std::int64_t most);
+  Result<std::int64_t> Number(const std::string& what, std::int64_t most);
   Status ReadRow();
   Result<TaskGraph> WithoutIdle() const;
 
@@ -39,7 +39,8 @@ class Reader {
     return base::InvalidArgument(absl::StrCat(name_, ":", line_, ": ", std::move(message)));
   }
 
-  std::string_view text_, name_;
+  std::string_view text_;
+  std::string name_;
   std::size_t at_ = 0, line_ = 1;
   std::vector<Row> rows_;
 };
@@ -59,7 +60,7 @@ bool Reader::SkipBlanks() {
   return false;
 }
 
-Result<std::int64_t> Reader::Number(std::string_view what, std::int64_t most) {
+Result<std::int64_t> Reader::Number(const std::string& what, std::int64_t most) {
   if (!SkipBlanks()) return Refused(absl::StrCat("the text ends where ", what, " should be"));
   std::int64_t value = 0;
   const char* const begin = text_.data() + at_;

@@ -24,16 +24,15 @@ Status CheckTasks(const TaskGraph& graph) {
   const std::size_t count = graph.tasks.size();
   if (count == 0) return base::InvalidArgument("a graph without tasks");
   if (count > TaskGraph::kMaxTasks) {
-    return base::ResourceExhausted(
-        absl::StrCat(count, " tasks exceed ", TaskGraph::kMaxTasks));
+    return base::ResourceExhausted(absl::StrCat(count, " tasks exceed ", TaskGraph::kMaxTasks));
   }
   std::size_t edges = 0;
   std::int64_t work = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const Task& task = graph.tasks[i];
     if (task.time < Nanos{1}) {
-      return base::InvalidArgument(absl::StrCat(Named(graph, i), " takes ", task.time.count(),
-                                                " ns; at least 1"));
+      return base::InvalidArgument(
+          absl::StrCat(Named(graph, i), " takes ", task.time.count(), " ns; at least 1"));
     }
     if (task.time.count() > kMaxWork - work) {
       return base::OutOfRange("the tasks take more than 2^62 ns together");
@@ -42,15 +41,14 @@ Status CheckTasks(const TaskGraph& graph) {
     edges += task.after.size();
     for (const std::uint32_t before : task.after) {
       if (before >= count) {
-        return base::InvalidArgument(absl::StrCat(Named(graph, i), " waits for task ", before,
-                                                  ", but there are ", count));
+        return base::InvalidArgument(
+            absl::StrCat(Named(graph, i), " waits for task ", before, ", but there are ", count));
       }
       if (before == i) return base::InvalidArgument(Named(graph, i) + " waits for itself");
     }
   }
   if (edges > TaskGraph::kMaxEdges) {
-    return base::ResourceExhausted(
-        absl::StrCat(edges, " edges exceed ", TaskGraph::kMaxEdges));
+    return base::ResourceExhausted(absl::StrCat(edges, " edges exceed ", TaskGraph::kMaxEdges));
   }
   return Status();
 }
@@ -84,9 +82,8 @@ std::int64_t IntervalBound(const TaskDag& dag, std::int64_t cores) {
   }
   std::vector<std::uint32_t> by_head(count);
   std::iota(by_head.begin(), by_head.end(), 0u);
-  std::sort(by_head.begin(), by_head.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return dag.heads()[a] > dag.heads()[b];
-  });
+  std::sort(by_head.begin(), by_head.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return dag.heads()[a] > dag.heads()[b]; });
   // Work of the tasks seen so far whose tail is at least each value; shrinking tails are added to
   // a prefix.
   std::vector<std::int64_t> work(tails.size(), 0);
@@ -132,7 +129,8 @@ Result<TaskDag> TaskDag::Make(const TaskGraph& graph) {
     for (const std::uint32_t b : dag.predecessors(task)) dag.after_.to[at[b]++] = task;
   }
 
-  std::vector<std::uint32_t> order, waits(count);
+  std::vector<std::uint32_t> waits(count);
+  std::vector<std::uint32_t>& order = dag.order_;
   for (std::uint32_t task = 0; task < count; ++task) {
     waits[task] = static_cast<std::uint32_t>(dag.predecessors(task).size());
     if (waits[task] == 0) order.push_back(task);
@@ -178,6 +176,7 @@ TaskDag TaskDag::Reversed() const {
   TaskDag reversed = *this;
   std::swap(reversed.after_, reversed.before_);
   std::swap(reversed.heads_, reversed.tails_);
+  std::reverse(reversed.order_.begin(), reversed.order_.end());
   return reversed;
 }
 

@@ -25,12 +25,10 @@ class TaskDag {
   std::size_t size() const { return times_.size(); }
   std::int64_t time(std::uint32_t task) const { return times_[task]; }
   std::int64_t work() const { return work_; }
-  std::span<const std::uint32_t> successors(std::uint32_t task) const {
-    return after_.Of(task);
-  }
-  std::span<const std::uint32_t> predecessors(std::uint32_t task) const {
-    return before_.Of(task);
-  }
+  std::span<const std::uint32_t> successors(std::uint32_t task) const { return after_.Of(task); }
+  std::span<const std::uint32_t> predecessors(std::uint32_t task) const { return before_.Of(task); }
+  // Every task after those that it waits for.
+  const std::vector<std::uint32_t>& order() const { return order_; }
   // The longest path to each task's start, and from each task's end.
   const std::vector<std::int64_t>& heads() const { return heads_; }
   const std::vector<std::int64_t>& tails() const { return tails_; }
@@ -50,6 +48,7 @@ class TaskDag {
   std::vector<std::int64_t> times_;
   std::int64_t work_ = 0;
   Edges after_, before_;
+  std::vector<std::uint32_t> order_;
   std::vector<std::int64_t> heads_, tails_;
   std::int64_t longest_path_ = 0;
 };

@@ -92,8 +92,8 @@ TaskPlacer::Ranks TaskPlacer::Moved(const PlacedTasks& placed, base::Prng& prng)
   Ranks ranks = placed.start;
   // About the time of one task.
   const auto count = static_cast<std::int64_t>(dag_.size());
-  const std::int64_t span = std::max<std::int64_t>(
-      2, placed.makespan / std::max<std::int64_t>(4, count / cores_));
+  const std::int64_t span =
+      std::max<std::int64_t>(2, placed.makespan / std::max<std::int64_t>(4, count / cores_));
   auto move = [&](std::size_t task, std::int64_t reach) {
     const auto width = static_cast<std::uint64_t>(2 * reach + 1);
     ranks[task] += static_cast<std::int64_t>(prng.Below(width)) - reach;
