@@ -41,6 +41,7 @@ std::unique_ptr<Command> MakeLoopCommand();
 std::unique_ptr<Command> MakeSimulateCommand();
 std::unique_ptr<Command> MakeBucketsCommand();
 std::unique_ptr<Command> MakeCompileCommand();
+std::unique_ptr<Command> MakeScheduleCommand();
 std::unique_ptr<Command> MakePlanCheckCommand();
 std::unique_ptr<Command> MakePlanShowCommand();
 std::unique_ptr<Command> MakePlanDiffCommand();

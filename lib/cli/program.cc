@@ -195,6 +195,7 @@ Commands MakeCommands() {
   commands.push_back(MakeBucketsCommand());
   commands.push_back(MakeSimulateCommand());
   commands.push_back(MakeCompileCommand());
+  commands.push_back(MakeScheduleCommand());
   commands.push_back(MakePlanCheckCommand());
   commands.push_back(MakePlanShowCommand());
   commands.push_back(MakePlanDiffCommand());
