@@ -48,6 +48,8 @@ struct Tensor {
   std::string name;
   TensorKind kind = TensorKind::kActivation;
   DType dtype = DType::kF32;
+  // It holds scales or zero points of another tensor.
+  bool quantizes = false;
   std::vector<Expr> shape;
   // Product of the shape.
   Expr elements;

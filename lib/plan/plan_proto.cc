@@ -218,7 +218,9 @@ void ReadTensorLinks(Reader& reader, const Path& path, const pb::Tensor& in, Ten
   }
   const Path quant = path.At("quant");
   const auto check = [&](const char* field, const std::string& name) {
-    if (!name.empty()) reader.Find(quant.At(field), reader.tensors, "tensor", name);
+    if (name.empty()) return;
+    const std::optional<Index> named = reader.Find(quant.At(field), reader.tensors, "tensor", name);
+    if (named) reader.body().tensors[*named].quantizes = true;
   };
   check("scale_tensor", in.quant().scale_tensor());
   check("zero_point_tensor", in.quant().zero_point_tensor());

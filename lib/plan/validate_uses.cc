@@ -26,6 +26,7 @@ TensorFlags FlagsOf(const Body& body) {
     }
   }
   for (std::size_t i = 0; i < body.tensors.size(); ++i) {
+    if (body.tensors[i].quantizes) flags.used[i] = 1;
     const std::optional<Index>& base = body.tensors[i].alias_of;
     if (!base) continue;
     if (flags.used[i] != 0) flags.used[*base] = 1;

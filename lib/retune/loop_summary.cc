@@ -284,11 +284,18 @@ void FindContradictions(LoopSummary& summary) {
   if (saved && summary.gain.capacity && summary.gain.capacity->value < 0) {
     say("work fell but the capacity at the SLO fell too when adapted");
   }
-  for (const LoopArm* arm : {&frozen, &adapted}) {
-    if (const std::string better = BetterThan(summary.clairvoyant, *arm); !better.empty()) {
-      say(absl::StrCat(arm->name, " has a better ", better,
-                       " than the clairvoyant, which bounds work and nothing else"));
-    }
+  const auto say_better = [&](const std::string& who, const std::string& better) {
+    if (better.empty()) return;
+    say(absl::StrCat(who, " a better ", better,
+                     " than the clairvoyant, which bounds work and nothing else"));
+  };
+  const std::string frozen_better = BetterThan(summary.clairvoyant, frozen);
+  const std::string adapted_better = BetterThan(summary.clairvoyant, adapted);
+  if (frozen_better == adapted_better) {
+    say_better("both arms have", frozen_better);
+  } else {
+    say_better("frozen has", frozen_better);
+    say_better("adapted has", adapted_better);
   }
   if (saved && frozen.accuracy && adapted.accuracy &&
       adapted.accuracy->accuracy < frozen.accuracy->accuracy - 0.01) {

@@ -99,6 +99,15 @@ TEST_CASE("a thousand findings are reported in full and the rest counted", "[pla
   CHECK_FALSE(loaded->check.ok);
 }
 
+TEST_CASE("a tensor that only holds the scales of another is used", "[plan]") {
+  std::string text = kMinimal;
+  const std::string input = "kind: INPUT dtype: F32 shape: \"4\"";
+  text.insert(text.find(input) + input.size(), " quant { scale_tensor: \"s\" }");
+  const std::string scales = R"( tensors { name: "s" kind: WEIGHT dtype: F32 shape: "1" } )";
+  text.insert(text.find("entries"), scales);
+  CHECK(FindingsOf(Encode(text)).empty());
+}
+
 TEST_CASE("an entry without variants loads with a warning", "[plan]") {
   const std::string bytes = Encode(R"(header { model: "m" } entries { name: "main" })");
   const Result<Loaded> loaded = LoadPlan(bytes, "graph.pb");
