@@ -8,14 +8,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/math.h"
-#include "base/prng.h"
 #include "base/status_macros.h"
 #include "compile/work_curve.h"
 #include "retune/loop_arms.h"
 #include "retune/loop_jobs.h"
 #include "retune/loop_load.h"
-#include "retune/loop_sample.h"
+#include "retune/loop_sample_replays.h"
 #include "retune/loop_summary.h"
 
 namespace leeway::retune {
@@ -24,15 +22,6 @@ namespace {
 constexpr double kOverload = 0.95;
 // The SLO, where none is given, in p99s of requests that are alone.
 constexpr std::int64_t kSloFactor = 3;
-
-// Nearest rank; latencies of requests that did not end OK are the longest.
-Nanos PercentileOf(std::vector<Nanos> latencies, double q) {
-  if (latencies.empty()) return Nanos{0};
-  const std::uint64_t rank = base::NearestRank(q, latencies.size());
-  const auto at = latencies.begin() + static_cast<std::ptrdiff_t>(rank) - 1;
-  std::nth_element(latencies.begin(), at, latencies.end());
-  return *at;
-}
 
 class Experiment {
  public:
@@ -49,7 +38,7 @@ class Experiment {
 
  private:
   using Body = std::shared_ptr<const plan::Body>;
-  static constexpr std::size_t kArms = 3;
+  static constexpr std::size_t kArms = SampleReplays::kArms;
   static constexpr std::size_t kClairvoyant = 2;
   static constexpr double kUnknown = -1;
 
@@ -69,9 +58,6 @@ class Experiment {
   Status SetSlo();
   Status Serve();
   Status ServeArm(std::size_t arm);
-  Status ServeSample(std::size_t task);
-  Status SweepOne(const Sample::Timed& timed, Nanos& p99);
-  Status ServeFormation(std::size_t kind, std::size_t at_once);
   void DescribeInput();
 
   ReplayRequest Base(ReplayRequest::Detail detail) {
@@ -101,9 +87,6 @@ class Experiment {
   std::map<Edges, Body> plans_;
   std::array<PlanOfWindow, kArms> plans_of_;
   ArmOutcomes outcomes_;
-  std::optional<Sample> sample_;
-  double saturated_rps_ = 0;  // mean rate at which the frozen plan is just saturated by the sample
-  std::array<Capacity, kArms> capacity_;
 };
 
 Status Experiment::CheckOptions() const {
@@ -351,100 +334,24 @@ Status Experiment::ServeArm(std::size_t arm) {
 }
 
 // Everything that is replayed goes into one list, so that threads share it evenly: the three arms,
-// then of the sample three capacities, three replays for each swept load, and the ablation.
+// then what there is to ask of the sample.
 Status Experiment::Serve() {
-  std::size_t tasks = kArms;
-  std::uint64_t expected = kArms * traffic_.requests.size();
+  std::optional<SampleReplays> sample;
   if (options_.load.sample > 0) {
-    sample_.emplace(traffic_.windows, options_.load.sample,
-                    base::Prng(options_.seed).Fork("loop sample").Next());
-    double seconds = 0;
-    for (std::size_t w = 1; w < traffic_.windows.size(); ++w) {
-      seconds += static_cast<double>(sample_->of_window(w)) / traffic_.throughput[w] * 1e-9;
-    }
-    saturated_rps_ = static_cast<double>(sample_->size()) / seconds;
-    for (double load : options_.load.sweep) {
-      summary_.sweep.push_back({load, load * saturated_rps_, {}, {}, {}});
-    }
-    summary_.formation.resize(2);
-    tasks += kArms + kArms * summary_.sweep.size() + 4;
-    expected += sample_->size() * (kArms * (Capacity::kReplays + summary_.sweep.size()) + 4);
+    sample.emplace(SampleReplays::Setting{traffic_, options_, *curve_, plans_of_, replay_,
+                                          Base(ReplayRequest::Detail::kLatencies)},
+                   summary_);
   }
-  progress_.Enter(LoopProgress::Stage::kServe, expected);
-  LEEWAY_RETURN_IF_ERROR(ForEach(tasks, options_.jobs, [this](std::size_t task) {
-    return task < kArms ? ServeArm(task) : ServeSample(task - kArms);
-  }));
+  progress_.Enter(LoopProgress::Stage::kServe,
+                  kArms * traffic_.requests.size() + (sample ? sample->requests() : 0));
+  LEEWAY_RETURN_IF_ERROR(ForEach(
+      kArms + (sample ? sample->tasks() : 0), options_.jobs,
+      [&](std::size_t task) { return task < kArms ? ServeArm(task) : sample->Run(task - kArms); }));
   MarkOverloads(traffic_, outcomes_, summary_);
   SummariseOutcomes(traffic_, arms_, outcomes_, options_, summary_);
-  LoopArm* const arms[] = {&summary_.frozen, &summary_.adapted, &summary_.clairvoyant};
-  for (std::size_t a = 0; a < kArms; ++a) {
-    arms[a]->capacity_rps = capacity_[a].figure(options_.seed);
-  }
-  summary_.gain.capacity = Capacity::Gain(capacity_[0], capacity_[1], options_.seed);
+  if (sample) sample->Finish();
   record_->frozen_telemetry = std::move(outcomes_[0].telemetry);
   record_->adapted_telemetry = std::move(outcomes_[1].telemetry);
-  return Status();
-}
-
-Status Experiment::ServeSample(std::size_t task) {
-  if (task < kArms) {
-    LEEWAY_ASSIGN_OR_RETURN(capacity_[task],
-                            Capacity::Measure(*sample_, plans_of_[task], summary_.slo, replay_,
-                                              Base(ReplayRequest::Detail::kLatencies)));
-    return Status();
-  }
-  task -= kArms;
-  if (task < kArms * summary_.sweep.size()) {
-    LoopSweepPoint& point = summary_.sweep[task / kArms];
-    Nanos* const p99[] = {&point.frozen_p99, &point.adapted_p99, &point.clairvoyant_p99};
-    const std::size_t arm = task % kArms;
-    return SweepOne(sample_->At(point.rate_rps, plans_of_[arm]), *p99[arm]);
-  }
-  task -= kArms * summary_.sweep.size();
-  return ServeFormation(task / 2, task % 2);
-}
-
-Status Experiment::SweepOne(const Sample::Timed& timed, Nanos& p99) {
-  ReplayRequest request = Base(ReplayRequest::Detail::kLatencies);
-  request.requests = timed.requests;
-  request.plans = timed.plans;
-  LEEWAY_ASSIGN_OR_RETURN(const ReplayOutcome outcome, replay_(request));
-  p99 = PercentileOf(outcome.latencies, 0.99);
-  return Status();
-}
-
-// The adapted plans on the sample, batched by bucket (0) or first come (1): at the load (0), and
-// with all due at once (1).
-Status Experiment::ServeFormation(std::size_t kind, std::size_t at_once) {
-  LoopFormation& formation = summary_.formation[kind];
-  const Sample::Timed timed = at_once != 0
-                                  ? sample_->AtOnce(plans_of_[1])
-                                  : sample_->At(options_.load.load * saturated_rps_, plans_of_[1]);
-  ReplayRequest request = Base(ReplayRequest::Detail::kLatencies);
-  request.formation =
-      kind == 0 ? ReplayRequest::Formation::kByBucket : ReplayRequest::Formation::kFirstCome;
-  request.requests = timed.requests;
-  request.plans = timed.plans;
-  LEEWAY_ASSIGN_OR_RETURN(const ReplayOutcome outcome, replay_(request));
-  // The two replays of a kind run side by side: each writes fields of its own.
-  if (at_once == 0) {
-    formation.name = kind == 0 ? "by bucket" : "first come";
-    formation.p50 = PercentileOf(outcome.latencies, 0.50);
-    formation.p99 = PercentileOf(outcome.latencies, 0.99);
-    return Status();
-  }
-  formation.runs = outcome.summary.runs;
-  formation.throughput_rps = ThroughputOf(outcome);
-  double useful = 0, padded = 0;
-  for (std::size_t i = 0; i < timed.requests.size(); ++i) {
-    if (outcome.padded[i] == 0) {
-      ++formation.fallbacks;
-      continue;
-    }
-    useful += static_cast<double>((*curve_)(timed.requests[i].length).count());
-    padded += static_cast<double>((*curve_)(outcome.padded[i]).count());
-  }
-  formation.padding_share = padded > 0 ? 1 - useful / padded : 0;
   return Status();
 }
 

@@ -15,17 +15,17 @@ namespace leeway::testing {
 // tasks wait for ones that end before they start, about `edges` of them a task on average. No
 // schedule is shorter than `length`, and one is as long. Requires cores <= tasks and a length of
 // several times tasks / cores.
-TaskGraph CutFromIdeal(base::Prng& prng, std::uint32_t tasks, std::uint32_t cores, double edges,
+leeway::TaskGraph CutFromIdeal(base::Prng& prng, std::uint32_t tasks, std::uint32_t cores, double edges,
                        std::int64_t length);
 
 // Every earlier task before every later one with a probability.
-TaskGraph RandomOrder(base::Prng& prng, std::uint32_t tasks, double probability);
+leeway::TaskGraph RandomOrder(base::Prng& prng, std::uint32_t tasks, double probability);
 // Layers of random width; each task waits for some of the layer before.
-TaskGraph Layered(base::Prng& prng, std::uint32_t tasks);
+leeway::TaskGraph Layered(base::Prng& prng, std::uint32_t tasks);
 // `width` tasks between two, again and again.
-TaskGraph ForkJoin(base::Prng& prng, std::uint32_t rounds, std::uint32_t width);
+leeway::TaskGraph ForkJoin(base::Prng& prng, std::uint32_t rounds, std::uint32_t width);
 // Two parts one after the other or side by side, down to single tasks.
-TaskGraph SeriesParallel(base::Prng& prng, std::uint32_t tasks);
+leeway::TaskGraph SeriesParallel(base::Prng& prng, std::uint32_t tasks);
 
 }  // namespace leeway::testing
 
