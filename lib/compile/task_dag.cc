@@ -61,8 +61,8 @@ std::int64_t PackingBound(std::vector<std::int64_t> times, std::size_t cores) {
     std::int64_t shortest = 0;
     for (std::size_t i = 0; i <= k; ++i) shortest += times[k * cores - i];
     bound = std::max(bound, shortest);
-    // Each further k looks at smaller tasks only while the sums may still grow.
-    if (k > 64) break;
+    // It holds for every k; beyond a few the work shared evenly says as much.
+    if (k == 64) break;
   }
   return bound;
 }
@@ -84,8 +84,8 @@ std::int64_t IntervalBound(const TaskDag& dag, std::int64_t cores) {
   std::iota(by_head.begin(), by_head.end(), 0u);
   std::sort(by_head.begin(), by_head.end(),
             [&](std::uint32_t a, std::uint32_t b) { return dag.heads()[a] > dag.heads()[b]; });
-  // Work of the tasks seen so far whose tail is at least each value; shrinking tails are added to
-  // a prefix.
+  // By tail: the work of the tasks seen so far, by falling head, that have at least that tail. A
+  // task adds to a prefix.
   std::vector<std::int64_t> work(tails.size(), 0);
   std::int64_t bound = 0;
   for (std::size_t i = 0; i < count; ++i) {

@@ -1,7 +1,5 @@
 #include "leeway/schedule.h"
 
-#include <algorithm>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -10,30 +8,20 @@
 #include "leeway/plan.h"
 #include "leeway/simulate.h"
 #include "tests/catch.h"
+#include "tests/support/check_schedule.h"
 #include "tests/support/known_graphs.h"
 
 namespace leeway {
 namespace {
 
-// Whether tasks start after what they wait for and no two overlap on a core.
 void CheckSchedule(const TaskGraph& graph, const TaskSchedule& schedule, std::uint32_t cores) {
-  REQUIRE(schedule.placed.size() == graph.tasks.size());
-  std::map<std::uint32_t, std::vector<std::pair<Nanos, Nanos>>> by_core;
-  Nanos last{0};
-  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
-    const TaskSchedule::Placed& placed = schedule.placed[i];
-    CHECK(placed.core < cores);
-    by_core[placed.core].emplace_back(placed.start, placed.start + graph.tasks[i].time);
-    last = std::max(last, placed.start + graph.tasks[i].time);
-    for (const std::uint32_t before : graph.tasks[i].after) {
-      CHECK(schedule.placed[before].start + graph.tasks[before].time <= placed.start);
-    }
+  std::vector<Nanos> start;
+  std::vector<std::uint32_t> core;
+  for (const TaskSchedule::Placed& placed : schedule.placed) {
+    start.push_back(placed.start);
+    core.push_back(placed.core);
   }
-  for (auto& [core, spans] : by_core) {
-    std::sort(spans.begin(), spans.end());
-    for (std::size_t i = 1; i < spans.size(); ++i) CHECK(spans[i - 1].second <= spans[i].first);
-  }
-  CHECK(schedule.makespan == last);
+  CHECK(schedule.makespan == testing::CheckPlaced(graph, start, core, cores));
   CHECK(schedule.lower_bound <= schedule.makespan);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/prng.h"
 #include "tests/catch.h"
+#include "tests/support/check_schedule.h"
 #include "tests/support/known_graphs.h"
 
 namespace leeway::compile {
@@ -27,26 +28,11 @@ TaskGraph Shape(std::uint64_t seed) {
   }
 }
 
-// Whether tasks start after what they wait for and no two overlap on a core.
-void CheckSchedule(const PlacedTasks& placed, const TaskDag& dag, std::uint32_t cores) {
-  const std::vector<std::uint32_t> core_of = CoresOf(placed, dag, cores);
-  std::int64_t last = 0;
-  for (std::uint32_t task = 0; task < dag.size(); ++task) {
-    CHECK(placed.start[task] >= 0);
-    CHECK(core_of[task] < cores);
-    const std::int64_t end = placed.start[task] + dag.time(task);
-    last = std::max(last, end);
-    for (const std::uint32_t before : dag.predecessors(task)) {
-      CHECK(placed.start[before] + dag.time(before) <= placed.start[task]);
-    }
-    for (std::uint32_t other = 0; other < task; ++other) {
-      if (core_of[other] != core_of[task]) continue;
-      const bool apart =
-          placed.start[other] + dag.time(other) <= placed.start[task] || end <= placed.start[other];
-      CHECK(apart);
-    }
-  }
-  CHECK(placed.makespan == last);
+void CheckSchedule(const PlacedTasks& placed, const TaskGraph& graph, const TaskDag& dag,
+                   std::uint32_t cores) {
+  const std::vector<Nanos> start(placed.start.begin(), placed.start.end());
+  CHECK(Nanos{placed.makespan} ==
+        testing::CheckPlaced(graph, start, CoresOf(placed, dag, cores), cores));
 }
 
 // The shortest of the list schedules of all orders, among which an optimal one is.
@@ -78,15 +64,16 @@ TEST_CASE("schedules keep the order and the cores, and lie between the bounds",
           "[compile][schedule][property]") {
   const auto seed = GENERATE(range(0u, 60u));
   CAPTURE(seed);
-  const TaskDag dag = TaskDag::Make(Shape(seed)).value();
+  const TaskGraph graph = Shape(seed);
+  const TaskDag dag = TaskDag::Make(graph).value();
   for (const std::uint32_t cores : {1u, 2u, 5u}) {
     CAPTURE(cores);
     const std::int64_t bound = LowerBound(dag, cores);
     TaskPlacer placer(dag, cores);
     const PlacedTasks listed = placer.ByBottomLevel();
-    CheckSchedule(listed, dag, cores);
+    CheckSchedule(listed, graph, dag, cores);
     const PlacedTasks improved = placer.Improved(seed, 60, bound);
-    CheckSchedule(improved, dag, cores);
+    CheckSchedule(improved, graph, dag, cores);
     CHECK(bound <= improved.makespan);
     CHECK(improved.makespan <= listed.makespan);
     // Graham 1969, theorem 1 of list schedules, against the bounds that he uses.

@@ -15,8 +15,8 @@ namespace leeway::testing {
 // tasks wait for ones that end before they start, about `edges` of them a task on average. No
 // schedule is shorter than `length`, and one is as long. Requires cores <= tasks and a length of
 // several times tasks / cores.
-leeway::TaskGraph CutFromIdeal(base::Prng& prng, std::uint32_t tasks, std::uint32_t cores, double edges,
-                       std::int64_t length);
+leeway::TaskGraph CutFromIdeal(base::Prng& prng, std::uint32_t tasks, std::uint32_t cores,
+                               double edges, std::int64_t length);
 
 // Every earlier task before every later one with a probability.
 leeway::TaskGraph RandomOrder(base::Prng& prng, std::uint32_t tasks, double probability);
