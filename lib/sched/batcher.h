@@ -1,7 +1,10 @@
 // Forms batches: one sub-queue per (stream, binding), so that a batch never mixes variants.
 //
 // A sub-queue is due when a maximum or preferred batch is there or its oldest member has waited
-// max_queue_delay. Of the due, the smallest slot goes first, then the oldest.
+// max_queue_delay. Of the due, the smallest slot goes first, then the oldest. Members are taken in
+// order of arrival, after them those that a DELAY stream put behind, in order of expiry. A batch
+// that closes before its delay is over has the largest preferred size that is there; it ends before
+// the first member with which its variant would not cover it.
 //
 // Threading: one thread at a time.
 
