@@ -1,9 +1,11 @@
 // Virtual time: a device whose steps take as long as the cost model and the shared DRAM bandwidth
 // say.
 //
-// The core of the simulator is a loop over instants: finish what is due, deliver arrivals, let the
-// policy act, go to the next instant. Everything is integer and in a fixed order, so that equal
-// inputs give equal results everywhere.
+// The core of the simulator is a loop over instants: finish what is due, tell of cancels in the
+// order of their times, deliver arrivals in theirs, let the woken cores act, the lowest first,
+// until none is woken, go to the next instant. So what comes in at an instant is known before what
+// ended there is taken. Everything is integer and in a fixed order, so that equal inputs give equal
+// results everywhere.
 //
 // Threading: one thread at a time.
 

@@ -97,7 +97,9 @@ void Batcher::Add(Request request) {
 
 void Batcher::Forget(const Request& request) {
   --waiting_[request.stream.value()];
-  where_.erase(request.id);
+  const auto where = where_.find(request.id);
+  queues_[where->second].delayed_heads.erase(Head(request));
+  where_.erase(where);
   if (request.expires != Instant::Max()) expiring_.erase({request.expires, request.id});
 }
 
@@ -115,7 +117,8 @@ std::size_t Batcher::BatchLimit(const SubQueue& queue) const {
 Batch Batcher::Form(SubQueue& queue, std::size_t limit) {
   Batch batch;
   batch.graph = std::get<GraphId>(queue.binding);
-  const std::shared_ptr<Model> model = queue.oldest().model;
+  const std::shared_ptr<Model> model =
+      (queue.fresh.empty() ? queue.delayed : queue.fresh).front().model;
   while (batch.members.size() < limit) {
     std::deque<Request>& from = queue.fresh.empty() ? queue.delayed : queue.fresh;
     if (from.empty()) break;
@@ -180,6 +183,7 @@ std::vector<Request> Batcher::Expire(Instant now) {
     ++waiting_[request->stream.value()];
     where_[id] = q;
     Unindex(q);
+    queues_[q].delayed_heads.insert(Head(*request));
     queues_[q].delayed.push_back(std::move(*request));
     Index(q);
   }
@@ -209,9 +213,9 @@ std::optional<Request> Batcher::TakeOut(RequestId id) {
     part->erase(found);
     break;
   }
-  Index(q);
   LEEWAY_CHECK(removed.has_value());
   Forget(*removed);
+  Index(q);
   return removed;
 }
 

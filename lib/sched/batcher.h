@@ -1,7 +1,10 @@
 // Forms batches: one sub-queue per (stream, binding), so that a batch never mixes variants.
 //
 // A sub-queue is due when a maximum or preferred batch is there or its oldest member has waited
-// max_queue_delay. Of the due, the smallest slot goes first, then the oldest.
+// max_queue_delay. Of the due, the smallest slot goes first, then the oldest. Members are taken in
+// order of arrival, after them those that a DELAY stream put behind, in order of expiry. A batch
+// that closes before its delay is over has the largest preferred size that is there; it ends before
+// the first member with which its variant would not cover it.
 //
 // Threading: one thread at a time.
 
@@ -69,14 +72,24 @@ class Batcher {
  private:
   // The stream, which of its plans, the variant; EQUAL dims are part of a binding.
   using Binding = std::tuple<StreamId, std::uint32_t, GraphId, DimValues>;
+  // What a sub-queue's age and urgency follow from.
+  struct Head {
+    RequestId id = 0;
+    std::uint64_t slot = 0;
+    Instant admitted;
+    explicit Head(const Request& r) : id(r.id), slot(r.slot), admitted(r.admitted) {}
+    friend bool operator<(const Head& a, const Head& b) { return a.id < b.id; }
+  };
   struct SubQueue {
     Binding binding;
+    // In order of arrival, and in order of expiry: timeouts of their own let requests overtake.
     std::deque<Request> fresh, delayed;
+    absl::btree_set<Head> delayed_heads;
     std::uint32_t max_batch = 1;
-    const Request& oldest() const {
-      if (fresh.empty()) return delayed.front();
-      if (delayed.empty()) return fresh.front();
-      return fresh.front().id < delayed.front().id ? fresh.front() : delayed.front();
+    Head oldest() const {
+      if (delayed.empty()) return Head(fresh.front());
+      const Head& late = *delayed_heads.begin();
+      return fresh.empty() || late < Head(fresh.front()) ? late : Head(fresh.front());
     }
     std::size_t size() const { return fresh.size() + delayed.size(); }
   };
@@ -85,7 +98,7 @@ class Batcher {
 
   std::uint32_t QueueOf(const Request& request);
   Rank RankOf(std::uint32_t queue) const {
-    const Request& oldest = queues_[queue].oldest();
+    const Head oldest = queues_[queue].oldest();
     return {oldest.slot, oldest.id, queue};
   }
   // When the oldest member has waited the delay; Max if it never will have.

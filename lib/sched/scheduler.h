@@ -4,6 +4,21 @@
 // A world opens streams, submits requests, and calls Pump(core) when it may have something to do:
 // after Env::Wake, after a completion, after a timer.
 //
+// Order where keys are equal (tests/exec/oracle.h holds the engine to it):
+//  - A core's own queue goes before its peers', theirs follow in rising order from the core's index
+//    on, round the device. In a queue: domains in the order in which models named them, steps
+//    without a planned core before those with one, first in first out.
+//  - A step that may follow what is in flight on the core goes before one from a queue.
+//  - A ready step is queued on its planned core; without one shard 0 where the last input ended,
+//    the others, and a run's first, where least is queued and in flight, at the lowest index.
+//  - Nodes become ready in the plan's order; calls that launch nothing end once all successors of
+//    what released them were told, the last first.
+// Who is asked: a ready step wakes the idle cores that may run it or, where there are none, those
+// with room for a launch ahead. What idle cores leave is not offered to busy ones again, and a step
+// that may follow its inputs is offered once, to the core on which the last of them was launched,
+// where none of them is a call. So a launch ahead may be missed, but never one on an idle core.
+// Steps of a run that was cancelled stay queued, and count as load, until a core meets them.
+//
 // Threading: Complete() may be called from any thread. Everything else is for one thread at a time;
 //            Pump is not re-entrant.
 // Lifetime:  env, device and domains outlive the scheduler; models are kept while they are needed.

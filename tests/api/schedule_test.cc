@@ -25,6 +25,28 @@ void CheckSchedule(const TaskGraph& graph, const TaskSchedule& schedule, std::ui
   CHECK(schedule.lower_bound <= schedule.makespan);
 }
 
+// Work is conserved: a ready task never waits for an idle core. So the longest path is running or
+// all m cores are busy: m·makespan ≤ W + (m − 1)·CP (Graham 1969).
+void CheckGraham(const TaskGraph& graph, const TaskSchedule& online, std::uint32_t cores) {
+  std::int64_t work = 0;
+  for (const Task& task : graph.tasks) work += task.time.count();
+  const Nanos path = MakespanBound(graph, 256).value();
+  CHECK(cores * online.makespan.count() <= work + (cores - 1) * path.count());
+}
+
+TaskGraph GraphOf(std::uint64_t seed, base::Prng& prng, std::uint32_t tasks) {
+  switch (seed % 4) {
+    case 0:
+      return testing::RandomOrder(prng, tasks, 0.05);
+    case 1:
+      return testing::Layered(prng, tasks);
+    case 2:
+      return testing::ForkJoin(prng, 1 + tasks / 20, 1 + tasks % 20);
+    default:
+      return testing::SeriesParallel(prng, tasks);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("online and planned schedules are valid and within their bounds",
@@ -33,8 +55,7 @@ TEST_CASE("online and planned schedules are valid and within their bounds",
   CAPTURE(seed);
   base::Prng prng(seed);
   const auto tasks = 1 + static_cast<std::uint32_t>(prng.Below(200));
-  const TaskGraph graph =
-      seed % 2 == 0 ? testing::RandomOrder(prng, tasks, 0.05) : testing::Layered(prng, tasks);
+  const TaskGraph graph = GraphOf(seed, prng, tasks);
   ScheduleOptions options;
   options.cores = 1 + static_cast<std::uint32_t>(prng.Below(16));
   const TaskSchedule online = Schedule(graph, options).value();
@@ -45,11 +66,7 @@ TEST_CASE("online and planned schedules are valid and within their bounds",
   CheckSchedule(graph, planned, options.cores);
   CHECK(online.lower_bound == planned.lower_bound);
   CHECK(planned.lower_bound == MakespanBound(graph, options.cores).value());
-  // Work is conserved: a ready task never waits for an idle core (Graham 1969).
-  std::int64_t work = 0;
-  for (const Task& task : graph.tasks) work += task.time.count();
-  const Nanos path = MakespanBound(graph, 256).value();
-  CHECK(options.cores * online.makespan.count() <= work + (options.cores - 1) * path.count());
+  CheckGraham(graph, online, options.cores);
 }
 
 TEST_CASE("on graphs of known optimum the policy stays near it, and near a central queue",
@@ -71,6 +88,7 @@ TEST_CASE("on graphs of known optimum the policy stays near it, and near a centr
         options.budget = 600;
         const TaskSchedule ahead = Schedule(graph, options).value();
         CHECK(ahead.lower_bound == Nanos{kLength});
+        CheckGraham(graph, now, cores);
         online += static_cast<double>(now.makespan.count()) / kLength - 1;
         planned += static_cast<double>(ahead.makespan.count()) / kLength - 1;
         ++graphs;

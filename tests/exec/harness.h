@@ -1,9 +1,11 @@
-// A simulation taken apart, so that a test can look at the policy at every dispatch.
+// A simulation taken apart, so that a test can look at the policy at every dispatch. Whatever it
+// serves, the laws of laws.h are checked.
 
 #ifndef LEEWAY_TESTS_EXEC_HARNESS_H_
 #define LEEWAY_TESTS_EXEC_HARNESS_H_
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -11,6 +13,8 @@
 #include "exec/attributor.h"
 #include "exec/simulated_world.h"
 #include "sched/scheduler.h"
+#include "tests/catch.h"
+#include "tests/exec/laws.h"
 #include "tests/support/task_graphs.h"
 
 namespace leeway::testing {
@@ -20,14 +24,16 @@ struct HarnessArrival {
   std::uint32_t stream = 0;
   std::int64_t seq = 1;
   Nanos timeout{0};
+  Nanos cancel_after = Nanos::max();
 };
 
-// Passes what the policy tells on to the attributor and, first, to a test's hooks.
-class Watch final : public sched::Observer {
+// Passes what the policy and the world tell on to the attributor and, first, to a test's hooks.
+class Watch final : public sched::Observer, public exec::StepListener {
  public:
-  explicit Watch(exec::Attributor& attributor) : attributor_(attributor) {}
+  Watch(exec::Attributor& attributor, Laws& laws) : attributor_(attributor), laws_(laws) {}
 
-  std::function<void(sched::CoreId, const sched::StepRef&)> on_launch, on_retired;
+  std::function<void(sched::CoreId, const sched::StepRef&)> on_launch, on_retired, on_started;
+  std::function<void(sched::CoreId, const sched::StepRef&, Nanos)> on_finished;
   std::function<void(sched::RunId, const sched::Run&)> on_run_started;
   std::function<void(const sched::Request&, Outcome, const sched::Run*)> on_request_ended;
 
@@ -40,9 +46,11 @@ class Watch final : public sched::Observer {
     attributor_.OnReady(id, run, node, by);
   }
   void OnLaunch(sched::CoreId core, const sched::StepRef& step) override {
+    laws_.Launched(core, step);
     if (on_launch) on_launch(core, step);
   }
   void OnRetired(sched::CoreId core, const sched::StepRef& step) override {
+    laws_.Retired(core);
     if (on_retired) on_retired(core, step);
     attributor_.OnRetired(core, step);
   }
@@ -52,12 +60,25 @@ class Watch final : public sched::Observer {
   }
   void OnRequestEnded(const sched::Request& request, Outcome outcome,
                       const sched::Run* run) override {
+    laws_.RequestEnded(request);
     if (on_request_ended) on_request_ended(request, outcome, run);
     attributor_.OnRequestEnded(request, outcome, run);
   }
+  void OnStarted(sched::CoreId core, const sched::StepRef& step) override {
+    laws_.Started(core);
+    if (on_started) on_started(core, step);
+    attributor_.OnStarted(core, step);
+  }
+  void OnFinished(sched::CoreId core, const sched::StepRef& step, Nanos duration) override {
+    laws_.Finished(core, duration);
+    if (on_finished) on_finished(core, step, duration);
+    attributor_.OnFinished(core, step, duration);
+  }
+  void OnRunEnded(sched::RunId run) override { attributor_.OnRunEnded(run); }
 
  private:
   exec::Attributor& attributor_;
+  Laws& laws_;
 };
 
 class Harness {
@@ -72,8 +93,9 @@ class Harness {
               if (on_ok) on_ok(record);
             },
             [](const sched::Request&, Outcome) {}),
-        watch(attributor_),
-        world(*device_, &attributor_),
+        laws_(world, scheduler, domains_, device_->core_count()),
+        watch(attributor_, laws_),
+        world(*device_, &watch),
         scheduler(world, *device_, domains_, options, &watch) {
     world.Attach(scheduler);
     attributor_.Attach(world);
@@ -94,6 +116,7 @@ class Harness {
 
   Result<sched::RequestId> Submit(const HarnessArrival& arrival) {
     const std::int64_t dims[] = {arrival.seq, 1};
+    laws_.Submitted();
     return scheduler.Submit(sched::StreamId(arrival.stream), dims, arrival.timeout, 0);
   }
 
@@ -105,14 +128,22 @@ class Harness {
     while (true) {
       Instant at = world.next_event();
       if (next < arrivals.size()) at = std::min(at, Instant(Nanos{arrivals[next].at_ns}));
+      if (!cancels_.empty()) at = std::min(at, cancels_.begin()->first);
       if (at == Instant::Max()) break;
       world.AdvanceTo(at);
+      for (; !cancels_.empty() && cancels_.begin()->first <= at; cancels_.erase(cancels_.begin())) {
+        (void)scheduler.Cancel(cancels_.begin()->second);
+      }
       for (; next < arrivals.size() && arrivals[next].at_ns <= at.count(); ++next) {
-        (void)Submit(arrivals[next]);
+        const Result<sched::RequestId> id = Submit(arrivals[next]);
+        const Nanos cancel_after = arrivals[next].cancel_after;
+        if (id.ok() && cancel_after < Instant::Max() - at) cancels_.emplace(at + cancel_after, *id);
       }
       world.PumpWoken();
+      laws_.InstantEnded();
       if (after_instant) after_instant();
     }
+    CHECK(laws_.Broken() == "");
   }
 
   const sched::DomainTable& domains() const { return domains_; }
@@ -127,6 +158,9 @@ class Harness {
   sched::DomainTable domains_;
   std::shared_ptr<sched::Model> model_;
   exec::Attributor attributor_;
+  // In order of time, of one time in order of arrival.
+  std::multimap<Instant, sched::RequestId> cancels_;
+  Laws laws_;
 
  public:
   Watch watch;

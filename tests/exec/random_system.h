@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "exec/sim_config.h"
 #include "sched/scheduler.h"
 #include "tests/exec/harness.h"
 #include "tests/support/task_graphs.h"
@@ -26,6 +27,18 @@ enum class Classes { kOne, kSeveral };
 // Two variants over one graph, so that batches form by bucket; some seqs are covered by none.
 System RandomSystem(std::uint64_t seed, GraphShape::Bytes bytes, std::uint32_t depth = 1,
                     Classes classes = Classes::kOne);
+
+// What a whole simulation is asked.
+struct ServedSystem {
+  exec::SimConfig config;
+  std::vector<exec::SimArrival> arrivals;
+};
+
+// Nearly all that a simulation knows, little of each: streams of any priorities, classes of cores
+// that differ in speed and launch depth, every placement, shards and bytes that follow the dims,
+// loops in loops, batches by every rule and preference, full queues, timeouts, cancels, requests
+// that no variant covers; at loads from idle to several times what the device can do.
+ServedSystem RandomServedSystem(std::uint64_t seed);
 
 // Opens the system's streams of priority 1, 2 and 3: some have bounded queues, one delays.
 void OpenStreams(Harness& harness, const System& system, std::uint64_t seed);

@@ -1,14 +1,17 @@
-// Whole simulations of a config and a list of arrivals, and all that they tell.
+// Whole simulations of a config and a list of arrivals, and all that they tell. Of each that ends,
+// Little's law and the cores' time are checked.
 
 #ifndef LEEWAY_TESTS_EXEC_SERVED_H_
 #define LEEWAY_TESTS_EXEC_SERVED_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "exec/simulation.h"
+#include "tests/catch.h"
 
 namespace leeway::testing {
 
@@ -24,6 +27,33 @@ struct Served {
   std::shared_ptr<exec::SimRecord> record;
 };
 
+// Little's law for the requests that ended OK: their number, integrated over time, is the sum of
+// the latencies told. No core is busier than there is time, and each step is some core's.
+inline void CheckLaws(const Served& served, const std::vector<exec::SimArrival>& arrivals) {
+  std::multimap<Instant, int> changes;
+  Nanos told{0}, integral{0};
+  for (const Served::Ended& ended : served.ok) {
+    changes.emplace(arrivals[ended.request - 1].at, 1);
+    changes.emplace(ended.at, -1);
+    told += ended.latency;
+  }
+  int in_system = 0;
+  Instant last;
+  for (const auto& [at, change] : changes) {
+    integral += in_system * (at - last);
+    in_system += change;
+    last = at;
+  }
+  CHECK(integral == told);
+  const SimSummary& summary = served.record->summary;
+  std::uint64_t steps = 0;
+  for (const CoreSummary& core : summary.cores) {
+    CHECK(core.busy <= summary.makespan);
+    steps += core.steps;
+  }
+  CHECK(steps == summary.steps);
+}
+
 inline Result<Served> Serve(exec::SimConfig config, const std::vector<exec::SimArrival>& arrivals) {
   Served served;
   const exec::Attributor::OnOk also = config.on_ok;
@@ -38,6 +68,7 @@ inline Result<Served> Serve(exec::SimConfig config, const std::vector<exec::SimA
   });
   if (!record.ok()) return record.status();
   served.record = *record;
+  CheckLaws(served, arrivals);
   return served;
 }
 

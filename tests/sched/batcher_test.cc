@@ -169,6 +169,47 @@ TEST_CASE("an expired request leaves its sub-queue and the next one takes its pl
   CHECK(Ids(*CloseAt(batcher, 1010)) == std::vector<RequestId>{1});
 }
 
+TEST_CASE("delayed requests count by their age, whichever was delayed first", "[sched][batcher]") {
+  Fixture fixture;
+  fixture.streams[0].timeout_action = TimeoutAction::kDelay;
+  BatchPolicy policy;
+  policy.max_queue_delay = Nanos{500};
+  Batcher batcher(policy, fixture.streams);
+  // The second gives up first, so that the first goes behind it.
+  for (const auto& [at, expires] : {std::pair(0, 300), std::pair(50, 100)}) {
+    Request request = fixture.Make(at, 8);
+    request.expires = Instant(Nanos{expires});
+    batcher.Add(std::move(request));
+  }
+  // Younger than the first and older than the second, on another sub-queue.
+  Request other = fixture.Make(20, 40);
+  const RequestId other_id = other.id;
+  batcher.Add(std::move(other));
+  CHECK(batcher.Advance(Instant(Nanos{300})).empty());
+  CHECK(batcher.next_timer() == Instant(Nanos{500}));
+  CHECK_FALSE(CloseAt(batcher, 499));
+  CHECK(Ids(*CloseAt(batcher, 520)) == std::vector<RequestId>{1, 0});
+  CHECK(Ids(*CloseAt(batcher, 520)) == std::vector<RequestId>{other_id});
+}
+
+TEST_CASE("a delayed request that is cancelled leaves the age to the next", "[sched][batcher]") {
+  Fixture fixture;
+  fixture.streams[0].timeout_action = TimeoutAction::kDelay;
+  BatchPolicy policy;
+  policy.max_queue_delay = Nanos{500};
+  Batcher batcher(policy, fixture.streams);
+  for (const auto& [at, expires] : {std::pair(0, 300), std::pair(50, 100)}) {
+    Request request = fixture.Make(at, 8);
+    request.expires = Instant(Nanos{expires});
+    batcher.Add(std::move(request));
+  }
+  (void)batcher.Advance(Instant(Nanos{300}));
+  CHECK(batcher.Remove(0).has_value());
+  CHECK(batcher.next_timer() == Instant(Nanos{550}));
+  CHECK(Ids(*CloseAt(batcher, 550)) == std::vector<RequestId>{1});
+  CHECK(batcher.waiting() == 0);
+}
+
 TEST_CASE("a sub-queue that can hold no more than its variant covers is full at that",
           "[sched][batcher]") {
   Fixture f;

@@ -1,0 +1,196 @@
+// The engine against a simulator that shares no code with it: the same schedule, to the nanosecond.
+
+#include "tests/exec/oracle.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "exec/simulation.h"
+#include "sched/model.h"
+#include "tests/catch.h"
+#include "tests/exec/harness.h"
+#include "tests/exec/random_system.h"
+#include "tests/exec/served.h"
+
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+
+namespace leeway {
+namespace {
+
+using testing::Harness;
+using testing::HarnessArrival;
+using testing::OracleEnd;
+using testing::OracleResult;
+using testing::OracleStep;
+using testing::ServedSystem;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr std::uint64_t kSystems = 1000;
+#else
+constexpr std::uint64_t kSystems = 10000;
+#endif
+
+// The tables of a model of the oracle's own.
+class Tables {
+ public:
+  explicit Tables(const exec::SimConfig& config)
+      : config_(config),
+        model_(sched::Model::Create(config.plan, config.device, config.entry, config.serving.phi,
+                                    domains_)
+                   .value()) {}
+
+  testing::OracleCosts costs() {
+    return {[this](std::size_t graph, const std::vector<std::int64_t>& dims) {
+              return model_
+                  ->Costs(sched::GraphId(graph), sched::DimValues(dims.begin(), dims.end()))
+                  .value();
+            },
+            [this](std::size_t graph) {
+              const sched::RunGraph& shape = model_->graph(sched::GraphId(graph));
+              std::vector<std::int64_t> dims;
+              for (std::size_t d = 0; d < config_.plan->dims.size(); ++d) {
+                dims.push_back(shape.variant() ? shape.variant()->envelope[d].opt
+                                               : config_.plan->dims[d].min);
+              }
+              return sched::MakeCostTable(*config_.plan, *config_.device, domains_, shape, dims)
+                  .value();
+            }};
+  }
+
+ private:
+  const exec::SimConfig& config_;
+  sched::DomainTable domains_;
+  std::unique_ptr<sched::Model> model_;
+};
+
+OracleResult ByOracle(const ServedSystem& system) {
+  Tables tables(system.config);
+  return testing::ServeByOracle(system.config, system.arrivals, tables.costs());
+}
+
+sched::SchedulerOptions OptionsOf(const ServingOptions& serving) {
+  sched::SchedulerOptions options;
+  const BatchingOptions& batching = serving.batching;
+  options.batching.max_batch_size = static_cast<std::uint32_t>(batching.max_batch_size);
+  options.batching.preferred_batch_size.assign(batching.preferred_batch_size.begin(),
+                                               batching.preferred_batch_size.end());
+  options.batching.max_queue_delay = batching.max_queue_delay;
+  if (batching.formation == BatchingOptions::Formation::kFirstCome) {
+    options.batching.formation = sched::BatchPolicy::Formation::kFirstCome;
+  }
+  options.max_concurrent_runs = static_cast<std::uint32_t>(serving.max_concurrent_runs);
+  options.ageing_interval = serving.ageing_interval;
+  if (serving.fallback == Fallback::kReject) options.fallback = sched::FallbackKind::kReject;
+  return options;
+}
+
+OracleResult ByEngine(const ServedSystem& system) {
+  const ServingOptions& serving = system.config.serving;
+  Harness harness(system.config.plan, system.config.device, OptionsOf(serving), serving.phi);
+  for (const exec::SimStream& stream : system.config.streams) {
+    harness.Open(stream.priority, static_cast<std::uint32_t>(serving.queue.max_queue_size),
+                 serving.queue.default_timeout,
+                 serving.queue.timeout_action == TimeoutAction::kDelay
+                     ? sched::TimeoutAction::kDelay
+                     : sched::TimeoutAction::kReject);
+  }
+  OracleResult result;
+  result.ends.resize(system.arrivals.size());
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> runs;
+  harness.watch.on_run_started = [&](sched::RunId id, const sched::Run& run) {
+    runs[{id.value(), run.generation}] = result.runs++;
+  };
+  harness.watch.on_finished = [&](sched::CoreId core, const sched::StepRef& step, Nanos took) {
+    const std::int64_t now = harness.world.Now().count();
+    result.steps.push_back({runs.at({step.run.value(), step.generation}), step.node.value(),
+                            step.shard, step.round, core.value(), now - took.count(), now});
+  };
+  harness.watch.on_request_ended = [&](const sched::Request& request, Outcome outcome,
+                                       const sched::Run*) {
+    result.ends[request.id] = {harness.world.Now().count(), outcome};
+  };
+  std::vector<HarnessArrival> arrivals;
+  for (const exec::SimArrival& from : system.arrivals) {
+    arrivals.push_back(
+        {from.at.count(), from.stream, from.dims[0], from.timeout, from.cancel_after});
+  }
+  harness.Serve(arrivals);
+  result.steals = harness.scheduler.counters().steals;
+  for (std::size_t s = 0; s < system.config.streams.size(); ++s) {
+    result.fallbacks += harness.scheduler.counters(sched::StreamId(s)).fallback;
+  }
+  return result;
+}
+
+}  // namespace
+
+namespace {
+
+// A whole simulation, with its own loop around the policy and repetitions that are added up.
+void CheckSimulation(const ServedSystem& system, const OracleResult& expected) {
+  const testing::Served served = testing::Serve(system.config, system.arrivals).value();
+  std::vector<OracleEnd> ok(system.arrivals.size());
+  for (const testing::Served::Ended& ended : served.ok) {
+    ok[ended.request - 1] = {ended.at.count(), Outcome::kOk};
+  }
+  std::map<Outcome, std::size_t> outcomes;
+  bool alike = true;
+  for (std::size_t r = 0; r < ok.size(); ++r) {
+    ++outcomes[expected.ends[r].outcome];
+    if (expected.ends[r].outcome == Outcome::kOk || ok[r].outcome == Outcome::kOk) {
+      alike = alike && ok[r] == expected.ends[r];
+    }
+  }
+  REQUIRE(alike);
+  std::vector<std::int64_t> busy(served.record->summary.cores.size());
+  for (const OracleStep& step : expected.steps) busy[step.core] += step.ended - step.began;
+  const SimSummary& summary = served.record->summary;
+  for (std::size_t c = 0; c < busy.size(); ++c) REQUIRE(summary.cores[c].busy.count() == busy[c]);
+  REQUIRE(summary.counts.ok == outcomes[Outcome::kOk]);
+  REQUIRE(summary.counts.rejected == outcomes[Outcome::kRejected]);
+  REQUIRE(summary.counts.expired == outcomes[Outcome::kExpired]);
+  REQUIRE(summary.counts.cancelled == outcomes[Outcome::kCancelled]);
+  REQUIRE(summary.counts.fallback == expected.fallbacks);
+  REQUIRE(summary.runs == expected.runs);
+  REQUIRE(summary.steps == expected.steps.size());
+  REQUIRE(summary.steals == expected.steals);
+}
+
+}  // namespace
+
+TEST_CASE("the engine's schedule is the brute-force simulator's, step by step",
+          "[exec][property][oracle]") {
+  std::size_t steps = 0, steals = 0, fallbacks = 0;
+  std::map<Outcome, std::size_t> outcomes;
+  for (std::uint64_t seed = 0; seed < kSystems; ++seed) {
+    CAPTURE(seed);
+    const ServedSystem system = testing::RandomServedSystem(seed);
+    const OracleResult expected = ByOracle(system), engine = ByEngine(system);
+    REQUIRE(engine.ends == expected.ends);
+    REQUIRE(engine.steps == expected.steps);
+    REQUIRE(engine.runs == expected.runs);
+    REQUIRE(engine.steals == expected.steals);
+    REQUIRE(engine.fallbacks == expected.fallbacks);
+    CheckSimulation(system, expected);
+    steps += engine.steps.size();
+    steals += engine.steals;
+    fallbacks += engine.fallbacks;
+    for (const OracleEnd& end : engine.ends) ++outcomes[end.outcome];
+  }
+  // What was compared is not empty in any of its parts.
+  CHECK(steps > kSystems * 20);
+  CHECK(steals > kSystems);
+  CHECK(fallbacks > kSystems / 10);
+  for (Outcome outcome :
+       {Outcome::kOk, Outcome::kRejected, Outcome::kExpired, Outcome::kCancelled}) {
+    CHECK(outcomes[outcome] > kSystems / 10);
+  }
+}
+
+}  // namespace leeway
