@@ -3,16 +3,22 @@
 // repetitions of loops that nothing can disturb as done, the default. Steps count either way.
 // `steps` and `makespan_s` are virtual: they move only when the policy or the cost model does, and
 // are the same in all rows of a size.
+//
+// `SixteenCores` serves BERT-base on sixteen cores that share one DRAM, ever
+// more requests of the same plan: what a step costs must not depend on how many there are. Its
+// `peak_MB` is by how much the process may have grown at most, in a child of its own.
 
 #include <benchmark/benchmark.h>
 
 #include <optional>
 #include <vector>
 
+#include "bench/sixteen_cores.h"
 #include "exec/simulation.h"
 #include "leeway/device.h"
 #include "leeway/plan.h"
 #include "leeway/traffic.h"
+#include "tests/support/child_cost.h"
 #include "traffic/body.h"
 
 namespace leeway {
@@ -74,6 +80,36 @@ void BM_PlayedForLatencies(benchmark::State& state) {
 void BM_AddedUpAttributed(benchmark::State& state) {
   Run(state, SimConfig::Loops::kSkip, SimConfig::Detail::kAttributed);
 }
+
+void Serve(benchmark::State& state, SimConfig::Detail detail) {
+  const SimConfig config = bench::SixteenCores(detail);
+  std::uint64_t steps = 0;
+  for (auto _ : state) steps += bench::StepsOf(config, state.range(0));
+  state.SetItemsProcessed(static_cast<std::int64_t>(steps));
+  state.counters["steps"] =
+      benchmark::Counter(static_cast<double>(steps), benchmark::Counter::kAvgIterations);
+  const testing::ChildCost cost = testing::CostOf(
+      [&] { return bench::StepsOf(config, state.range(0)) > 0; }, std::size_t{1} << 32);
+  if (!cost.ok) return state.SkipWithError("the measured child failed");
+  state.counters["peak_MB"] = static_cast<double>(cost.peak_bytes) / 1e6;
+}
+
+void BM_SixteenCoresBare(benchmark::State& state) { Serve(state, SimConfig::Detail::kLatencies); }
+void BM_SixteenCoresAttributed(benchmark::State& state) {
+  Serve(state, SimConfig::Detail::kAttributed);
+}
+
+// A request has 98 steps: 10⁴ to 10⁷ of them.
+BENCHMARK(BM_SixteenCoresBare)
+    ->ArgName("requests")
+    ->RangeMultiplier(10)
+    ->Range(100, 100000)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_SixteenCoresAttributed)
+    ->ArgName("requests")
+    ->RangeMultiplier(10)
+    ->Range(100, 100000)
+    ->Unit(benchmark::kMillisecond);
 
 BENCHMARK(BM_PlayedAttributed)
     ->ArgName("requests")

@@ -115,34 +115,43 @@ void FluidLink::Cap(Flow& flow, ByteUnits remaining) const {
   flow.end = EndAt(now, remaining, flow.cap);
 }
 
-// Two passes that compile to conditional moves: a branch on which flow is the first to end is one
-// the processor cannot foresee.
+// The passes compile to conditional moves: a branch on which flow is the first to end is one the
+// processor cannot foresee.
 void FluidLink::FindNextEnd() {
   std::int64_t end = kNever;
   for (std::size_t at = 0; at < capped_; ++at) end = std::min(end, flows_[at].end);
-  // At equal rates the one with the least left ends first; with it all that round up to its end.
-  ByteUnits due = -1;
+  capped_end_ = end;
+  level_end_ = kNever;
   if (capped_ < flows_.size()) {
+    // At equal rates the one with the least left ends first.
     ByteUnits least = std::numeric_limits<ByteUnits>::max();
     for (std::size_t at = capped_; at < flows_.size(); ++at) {
       least = std::min(least, static_cast<ByteUnits>(flows_[at].mark - moved_));
     }
-    least = std::max<ByteUnits>(least, 0);
-    const std::int64_t level_end = EndAt(updated_.count(), least, level_);
-    end = std::min(end, level_end);
-    if (level_end == end && __builtin_mul_overflow(base::CeilDiv(least, level_), level_, &due)) {
-      due = std::numeric_limits<ByteUnits>::max();
+    level_end_ = EndAt(updated_.count(), std::max<ByteUnits>(least, 0), level_);
+  }
+  next_end_ = Instant(Nanos(std::min(end, level_end_)));
+}
+
+std::size_t FluidLink::next_slot() {
+  Settle();
+  const std::int64_t end = next_end_.count();
+  std::uint32_t slot = std::numeric_limits<std::uint32_t>::max();
+  for (std::size_t at = 0; at < capped_ && capped_end_ == end; ++at) {
+    if (flows_[at].end == end) slot = std::min(slot, flows_[at].slot);
+  }
+  if (level_end_ > end) return slot;
+  // With the one that has the least left end all whose rest rounds up to the same instant.
+  ByteUnits due = 0;
+  if (__builtin_mul_overflow(end - updated_.count(), level_, &due)) {
+    due = std::numeric_limits<ByteUnits>::max();
+  }
+  for (std::size_t at = capped_; at < flows_.size(); ++at) {
+    if (static_cast<ByteUnits>(flows_[at].mark - moved_) <= due) {
+      slot = std::min(slot, flows_[at].slot);
     }
   }
-  std::uint32_t slot = std::numeric_limits<std::uint32_t>::max();
-  for (std::size_t at = 0; at < flows_.size(); ++at) {
-    const Flow& flow = flows_[at];
-    const bool first =
-        at < capped_ ? flow.end == end : static_cast<ByteUnits>(flow.mark - moved_) <= due;
-    slot = std::min(slot, first ? flow.slot : slot);
-  }
-  next_end_ = Instant(Nanos(end));
-  next_slot_ = slot;
+  return slot;
 }
 
 ByteUnits FluidLink::Remaining(std::size_t at) const {

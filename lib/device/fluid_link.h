@@ -38,7 +38,7 @@ class FluidLink {
   // When the first flow ends at today's rates, and which (the smallest slot on ties);
   // Instant::Max() if there is none. end = now + ceil(remaining / rate).
   Instant next_end() { return Settle(), next_end_; }
-  std::size_t next_slot() { return Settle(), next_slot_; }
+  std::size_t next_slot();
 
   // Requires a started slot.
   ByteUnits rate(std::size_t slot);
@@ -77,7 +77,7 @@ class FluidLink {
   bool settled_ = true;
   Instant updated_;
   Instant next_end_ = Instant::Max();
-  std::size_t next_slot_ = 0;
+  std::int64_t capped_end_ = 0, level_end_ = 0;
 };
 
 }  // namespace leeway::device

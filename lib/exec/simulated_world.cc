@@ -14,7 +14,7 @@ SimulatedWorld::SimulatedWorld(const device::Spec& device, StepListener* listene
       listener_(listener),
       link_(device.dram_rate(), device.core_count()),
       cores_(device.core_count()),
-      phase_end_(device.core_count(), Instant::Max()),
+      phase_end_(device.core_count()),
       use_(device.core_count()) {
   for (std::size_t c = 0; c < cores_.size(); ++c) {
     class_of_.push_back(device.ClassOf(static_cast<device::CoreIndex>(c)));
@@ -45,7 +45,7 @@ void SimulatedWorld::Begin(std::size_t c) {
   if (run.nodes[step.node.value()].first) core.cost.launch += device_.run_launch;
   core.began = now_;
   core.phase = Phase::kHead;
-  phase_end_[c] = now_ + core.cost.launch + core.cost.fill;
+  phase_end_.Set(c, now_ + core.cost.launch + core.cost.fill);
   if (listener_) listener_->OnStarted(CoreId(c), step);
 }
 
@@ -53,16 +53,16 @@ void SimulatedWorld::EnterBody(std::size_t c) {
   Core& core = cores_[c];
   core.phase = Phase::kBody;
   if (core.cost.body_bytes > 0) {
-    phase_end_[c] = Instant::Max();
+    phase_end_.Set(c, Instant::Max());
     link_.Start(now_, c, core.cost.body_bytes, core.cost.cap);
   } else {
-    phase_end_[c] = now_ + core.cost.compute;
+    phase_end_.Set(c, now_ + core.cost.compute);
   }
 }
 
 void SimulatedWorld::EnterTail(std::size_t c) {
   cores_[c].phase = Phase::kTail;
-  phase_end_[c] = now_ + cores_[c].cost.drain;
+  phase_end_.Set(c, now_ + cores_[c].cost.drain);
 }
 
 void SimulatedWorld::Finish(std::size_t c) {
@@ -70,7 +70,7 @@ void SimulatedWorld::Finish(std::size_t c) {
   const StepRef step = core.launched.front();
   core.launched.erase(core.launched.begin());
   core.phase = Phase::kIdle;
-  phase_end_[c] = Instant::Max();
+  phase_end_.Set(c, Instant::Max());
   const Nanos duration = now_ - core.began;
   use_[c].busy += duration;
   ++use_[c].steps;
@@ -83,45 +83,33 @@ void SimulatedWorld::Finish(std::size_t c) {
 }
 
 Instant SimulatedWorld::next_event() {
-  Instant next = link_.next_end();
-  for (Instant end : phase_end_) next = std::min(next, end);
-  if (!timers_.empty()) next = std::min(next, timers_.top().first);
-  return next;
+  const Instant next = std::min(link_.next_end(), phase_end_.first());
+  return timers_.empty() ? next : std::min(next, timers_.top().first);
 }
 
-bool SimulatedWorld::FinishDue() {
-  while (link_.next_end() <= now_) {
-    const std::size_t c = link_.next_slot();
-    link_.Stop(now_, c);
-    EnterTail(c);
+void SimulatedWorld::EndPhase(std::size_t c) {
+  switch (cores_[c].phase) {
+    case Phase::kHead:
+      return EnterBody(c);
+    case Phase::kBody:
+      return EnterTail(c);
+    case Phase::kTail:
+      return Finish(c);
+    case Phase::kIdle:
+      LEEWAY_CHECK(false);
   }
-  bool more = false;
-  for (std::size_t c = 0; c < cores_.size(); ++c) {
-    if (phase_end_[c] > now_) continue;
-    switch (cores_[c].phase) {
-      case Phase::kHead:
-        EnterBody(c);
-        break;
-      case Phase::kBody:
-        EnterTail(c);
-        break;
-      case Phase::kTail:
-        Finish(c);
-        break;
-      case Phase::kIdle:
-        LEEWAY_CHECK(false);
-    }
-    // A phase of no length; a body with traffic takes a nanosecond at least.
-    more = more || phase_end_[c] <= now_;
-  }
-  return more;
 }
 
 void SimulatedWorld::AdvanceTo(Instant at) {
   LEEWAY_CHECK(at >= now_);
   now_ = at;
-  while (FinishDue()) {
+  while (link_.next_end() <= now_) {
+    const std::size_t c = link_.next_slot();
+    link_.Stop(now_, c);
+    EnterTail(c);
   }
+  // Phases of no length end one after the other; a body with traffic takes a nanosecond at least.
+  while (phase_end_.first() <= now_) EndPhase(phase_end_.first_index());
   while (!timers_.empty() && timers_.top().first <= now_) {
     woken_.Add(CoreId(timers_.top().second));
     timers_.pop();
@@ -163,7 +151,7 @@ SimulatedWorld::Mark SimulatedWorld::TakeMark() const {
     core.phase = static_cast<std::uint8_t>(cores_[c].phase);
     if (cores_[c].phase != Phase::kIdle) {
       core.since_began = now_ - cores_[c].began;
-      core.to_phase_end = phase_end_[c] - now_;
+      core.to_phase_end = phase_end_.at(c) - now_;
     }
     mark.cores.push_back(std::move(core));
   }
@@ -179,7 +167,7 @@ void SimulatedWorld::Repeat(std::int64_t rounds, Nanos period, const Mark& befor
     use_[c].Repeat(rounds, before.use[c]);
     if (cores_[c].phase == Phase::kIdle) continue;
     cores_[c].began += on;
-    phase_end_[c] += on;
+    phase_end_.Set(c, phase_end_.at(c) + on);
   }
 }
 

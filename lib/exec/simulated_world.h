@@ -21,6 +21,7 @@
 #include "absl/numeric/int128.h"
 #include "device/fluid_link.h"
 #include "device/spec.h"
+#include "exec/earliest.h"
 #include "leeway/time.h"
 #include "sched/env.h"
 #include "sched/scheduler.h"
@@ -108,8 +109,8 @@ class SimulatedWorld final : public sched::Env {
   void EnterBody(std::size_t core);
   void EnterTail(std::size_t core);
   void Finish(std::size_t core);
-  // Ends the phases that are due, each core's once; true if more are due now.
-  bool FinishDue();
+  // Ends what the core is at, other than a body on the link.
+  void EndPhase(std::size_t core);
 
   const device::Spec& device_;
   StepListener* listener_;
@@ -119,7 +120,7 @@ class SimulatedWorld final : public sched::Env {
   device::FluidLink link_;
   std::vector<Core> cores_;
   std::vector<std::size_t> class_of_;
-  std::vector<Instant> phase_end_;  // by core; Max while the link decides or idle
+  Earliest phase_end_;  // by core; Max while the link decides or idle
   std::vector<CoreUse> use_;
   sched::CoreSet woken_;
   using Timer = std::pair<Instant, std::uint32_t>;

@@ -75,14 +75,12 @@ void Scheduler::LearnDomains() {
 Scheduler::Best Scheduler::BestChoice(CoreId core) const {
   Best best;
   const bool extra = !cores_[core.value()].in_flight.empty();
-  for (std::size_t i = 0, at = core.value(); i < cores_.size(); ++i, ++at) {
-    if (at == cores_.size()) at = 0;
-    const ReadyQueue& ready = cores_[at].ready;
-    // Nothing there, or nothing that would be taken or missed. Ties stay at home: a steal must buy
-    // urgency or criticality, not only balance.
-    const Key there = ready.best();
-    if (!there.valid() || (best.choice && there >= best.choice->key)) continue;
-    const CoreId queue(at);
+  // From the core itself upwards and round. Ties stay at home: a steal must buy urgency or
+  // criticality, not only balance.
+  stocked_.ForEachFrom(core, [&](CoreId queue) {
+    const ReadyQueue& ready = cores_[queue.value()].ready;
+    // Nothing that would be taken or missed.
+    if (best.choice && ready.best() >= best.choice->key) return;
     for (DomainId domain : cores_[core.value()].domains) {
       // Nothing is queued behind a running step while another core could start it now.
       if (extra && !(domains_[domain].allowed & idle_).empty()) continue;
@@ -97,28 +95,29 @@ Scheduler::Best Scheduler::BestChoice(CoreId core) const {
         }
       }
     }
-  }
+  });
   return best;
 }
 
 std::optional<StepRef> Scheduler::Take(CoreId core, const Choice& choice) {
-  Core& from = cores_[choice.queue.value()];
+  ReadyQueue& from = cores_[choice.queue.value()].ready;
+  StepRef step;
   if (choice.queue == core) {
-    const StepRef step = from.ready.Pop(choice.lane);
-    return runs_.Live(step) ? std::optional(step) : std::nullopt;
-  }
-  // A step with a planned core moves alone; others move by half a class, to save coming back.
-  std::vector<StepRef> taken;
-  if (choice.lane.affinity == Affinity::kPlanned) {
-    taken.push_back(from.ready.Pop(choice.lane));
+    step = from.Pop(choice.lane);
   } else {
-    taken = from.ready.PopHalf(choice.lane);
+    // A step with a planned core moves alone; others move by half a class, to save coming back.
+    std::vector<StepRef> taken;
+    if (choice.lane.affinity == Affinity::kPlanned) {
+      taken.push_back(from.Pop(choice.lane));
+    } else {
+      taken = from.PopHalf(choice.lane);
+    }
+    ++counters_.steals;
+    step = taken.front();
+    for (std::size_t i = 1; i < taken.size(); ++i) Enqueue(core, choice.lane, choice.key, taken[i]);
   }
-  ++counters_.steals;
-  for (std::size_t i = 1; i < taken.size(); ++i) {
-    cores_[core.value()].ready.Push(choice.lane, choice.key, taken[i]);
-  }
-  return runs_.Live(taken.front()) ? std::optional(taken.front()) : std::nullopt;
+  if (from.size() == 0) stocked_.Remove(choice.queue);
+  return runs_.Live(step) ? std::optional(step) : std::nullopt;
 }
 
 std::optional<StepRef> Scheduler::TakeBest(CoreId core) {

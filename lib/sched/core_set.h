@@ -52,6 +52,22 @@ class CoreSet {
     }
   }
 
+  // As ForEach, but from `first` upwards and round.
+  template <typename Visit>
+  constexpr void ForEachFrom(CoreId first, Visit visit) const {
+    const std::size_t start = first.value() / 64;
+    const std::uint64_t below = Bit(first) - 1;
+    for (std::size_t step = 0; step <= words_.size(); ++step) {
+      const std::size_t i = (start + step) % words_.size();
+      std::uint64_t word = words_[i];
+      if (step == 0) word &= ~below;
+      if (step == words_.size()) word &= below;
+      for (; word != 0; word &= word - 1) {
+        visit(CoreId(i * 64 + static_cast<std::size_t>(std::countr_zero(word))));
+      }
+    }
+  }
+
   friend constexpr CoreSet operator&(CoreSet a, const CoreSet& b) {
     for (std::size_t i = 0; i < a.words_.size(); ++i) a.words_[i] &= b.words_[i];
     return a;

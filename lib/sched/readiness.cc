@@ -64,8 +64,7 @@ void Scheduler::PushShards(const Cascade& cascade, NodeId node) {
   step.generation = run.generation;
   step.round = run.frames[shape.frame].round;
   for (step.shard = 0; step.shard < run.costs->shards[node.value()]; ++step.shard) {
-    const CoreId home = HomeOf(shape, step.shard, cascade.near);
-    cores_[home.value()].ready.Push(lane, key, step);
+    Enqueue(HomeOf(shape, step.shard, cascade.near), lane, key, step);
   }
   // With a launch depth a busy core may still have room for what no idle one can start.
   const CoreSet& allowed = domains_[shape.domain].allowed;

@@ -192,6 +192,10 @@ class Scheduler {
   std::optional<StepRef> TakeChained(CoreId core, Key limit);
   bool MayTake(CoreId thief, CoreId from, const LaneId& lane) const;
   std::optional<StepRef> Take(CoreId core, const Choice& choice);
+  void Enqueue(CoreId core, LaneId lane, Key key, const StepRef& step) {
+    cores_[core.value()].ready.Push(lane, key, step);
+    stocked_.Add(core);
+  }
   void LaunchStep(CoreId core, const StepRef& step);
   void OfferChained(CoreId core, const StepRef& launched);
   bool ChainsOn(const Run& run, NodeId node, CoreId core) const;
@@ -211,6 +215,7 @@ class Scheduler {
   std::vector<Core> cores_;
   CoreSet idle_;      // nothing in flight
   CoreSet room_;      // less in flight than the launch depth
+  CoreSet stocked_;   // ready steps in their queues
   CoreSet deferred_;  // left what they could run for an idle core's more urgent step
   std::size_t known_domains_ = 0;
   RequestId next_request_ = 0;
