@@ -55,7 +55,7 @@ void Scheduler::Release(Cascade& cascade, NodeId node, NodeId by) {
 void Scheduler::PushShards(const Cascade& cascade, NodeId node) {
   const Run& run = runs_[cascade.run];
   const Node& shape = run.graph->nodes()[node.value()];
-  const Key key = Key::Of(run.slot, shape.criticality);
+  const Key key = order_.KeyOf(run.slot, shape.criticality);
   const LaneId lane{shape.domain, shape.mode == plan::PlacementMode::kPreferred ? Affinity::kPlanned
                                                                                 : Affinity::kNone};
   StepRef step;
@@ -67,6 +67,7 @@ void Scheduler::PushShards(const Cascade& cascade, NodeId node) {
     const CoreId home = HomeOf(shape, step.shard, cascade.near);
     cores_[home.value()].ready.Push(lane, key, step);
   }
+  order_.Readied();
   // With a launch depth a busy core may still have room for what no idle one can start.
   const CoreSet& allowed = domains_[shape.domain].allowed;
   const CoreSet idle = allowed & idle_;
@@ -77,7 +78,7 @@ CoreId Scheduler::HomeOf(const Node& node, std::uint32_t shard, CoreId near) con
   if (!node.planned.empty()) return node.planned[shard % node.planned.size()];
   const CoreSet& allowed = domains_[node.domain].allowed;
   // The first shard stays where its input was made; the others would only have to be stolen.
-  if (shard == 0 && near.valid() && allowed.Contains(near)) return near;
+  if ((shard == 0 || order_.own_first()) && near.valid() && allowed.Contains(near)) return near;
   CoreId home;
   std::size_t least = 0;
   allowed.ForEach([&](CoreId core) {
