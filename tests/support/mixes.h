@@ -32,11 +32,11 @@ struct MixStream {
 struct Mix {
   std::string name;
   std::uint32_t cores = 4;
-  std::int64_t length_ns = 1'000'000'000;  // of the arrivals
+  std::int64_t length_ns = 4'000'000'000;  // of the arrivals
   std::int64_t ageing_ns = 100'000'000;
   // Runs in flight; 0: all that have arrived.
   std::uint32_t max_concurrent_runs = 0;
-  // Of the DRAM; matters for tasks with bytes, which take one ns each on a core alone.
+  // Of the DRAM; matters for tasks with bytes, which take 2 ns each on a core alone.
   std::int64_t dram_bytes_per_second = 1'000'000'000;
   std::vector<MixStream> streams;
 };
@@ -92,8 +92,8 @@ struct Scenario {
   bool fair = true;
 };
 
-// The mix of urgent and bulk requests as chains, with forks, and with shared bandwidth; then six
-// more.
+// Urgent and bulk requests as chains, with forks, with shared bandwidth and with few runs in flight;
+// then six more.
 std::vector<Scenario> ScenarioPack();
 
 }  // namespace leeway::testing
