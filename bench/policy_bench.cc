@@ -1,6 +1,6 @@
-// How do the policies serve streams that compete? One row a mix, policy and figure, over five
-// seeds: the worst value, the bound that theory gives it, and how often it was kept. The policy's
-// own table is in docs/policies.md. Values are virtual: they move only when a policy does.
+// How do the policies serve streams that compete? One row a mix and policy, means over five seeds,
+// times in ns: each figure, the bound that theory gives it, and the share of seeds that kept all
+// bounds. docs/policies.md has the table. Values are virtual: they move only when a policy does.
 
 #include <benchmark/benchmark.h>
 

@@ -92,8 +92,8 @@ struct Scenario {
   bool fair = true;
 };
 
-// Urgent and bulk requests as chains, with forks, with shared bandwidth and with few runs in flight;
-// then six more.
+// Urgent and bulk requests as chains, with forks, with shared bandwidth and with few runs in
+// flight; then six more.
 std::vector<Scenario> ScenarioPack();
 
 }  // namespace leeway::testing
