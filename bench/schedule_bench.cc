@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "base/prng.h"
@@ -56,6 +57,39 @@ void BM_Gap(benchmark::State& state) {
   state.counters["online_worst"] = worst;
   state.counters["hits"] = hits / graphs;
 }
+// The same of the other online policies. For one request wfq is leeway.
+void BM_PolicyGap(benchmark::State& state) {
+  const auto tasks = static_cast<std::uint32_t>(state.range(0));
+  const auto cores = static_cast<std::uint32_t>(state.range(1));
+  std::map<Policy, double> gaps;
+  double graphs = 0;
+  for (auto _ : state) {
+    gaps.clear();
+    graphs = 0;
+    for (const double edges : {1.0, 2.0, 4.0, 8.0}) {
+      for (std::uint64_t seed = 0; seed < kGraphs; ++seed) {
+        base::Prng prng = base::Prng(seed).Fork(std::to_string(edges));
+        const TaskGraph graph = testing::CutFromIdeal(prng, tasks, cores, edges, kLength);
+        ScheduleOptions options;
+        options.cores = cores;
+        for (const Policy policy : kPolicies) {
+          options.policy = policy;
+          gaps[policy] += GapOf(Schedule(graph, options).value().makespan.count());
+        }
+        ++graphs;
+      }
+    }
+  }
+  for (const auto& [policy, gap] : gaps) {
+    state.counters[std::string(PolicyName(policy))] = gap / graphs;
+  }
+}
+BENCHMARK(BM_PolicyGap)
+    ->ArgNames({"tasks", "cores"})
+    ->ArgsProduct({{50, 100, 300, 1000}, {2, 4, 8, 16}})
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
+
 BENCHMARK(BM_Gap)
     ->ArgNames({"tasks", "cores"})
     ->ArgsProduct({{50, 100, 300, 1000}, {2, 4, 8, 16}})

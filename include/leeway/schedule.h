@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "leeway/policy.h"
 #include "leeway/status.h"
 #include "leeway/task_graph.h"
 #include "leeway/time.h"
@@ -22,6 +23,8 @@ struct ScheduleOptions {
   // False: the online policy, which knows of a task when what it waits for has ended, in virtual
   // time without launch, sharing or move costs. True: the placer, which knows all at once.
   bool optimize = false;
+  // The online policy.
+  Policy policy = Policy::kLeeway;
   // Of the placer: its seed, and how many schedules it may build.
   std::uint64_t seed = 0;
   std::uint64_t budget = 2000;

@@ -10,12 +10,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "leeway/device.h"
 #include "leeway/plan.h"
+#include "leeway/policy.h"
 #include "leeway/sim_result.h"
 #include "leeway/status.h"
 #include "leeway/time.h"
@@ -48,6 +50,8 @@ struct QueueOptions {
 };
 
 struct ServingOptions {
+  // What decides who goes first.
+  Policy policy = Policy::kLeeway;
   BatchingOptions batching = {};
   QueueOptions queue = {};
   // Runs in flight; 0 means as many as the device has cores.
@@ -61,6 +65,18 @@ struct ServingOptions {
   Nanos slo{0};
 };
 
+// How one stream of the traffic is served.
+struct StreamOptions {
+  static constexpr int kMaxWeight = 1'000'000;
+
+  std::string name;
+  // Nothing: as the traffic says.
+  std::optional<Priority> priority = {};
+  // Share of the device under Policy::kWfq, relative to other streams, up to kMaxWeight. 0: by the
+  // priority, 1024 for level 1 and half as much for each level less urgent, at least 1.
+  int weight = 0;
+};
+
 struct Progress {
   std::uint64_t requests = 0;  // arrived so far
   std::uint64_t steps = 0;
@@ -71,6 +87,8 @@ struct SimulateOptions {
   // Seeds the traffic's draws and nothing else.
   std::uint64_t seed = 0;
   ServingOptions serving = {};
+  // Of those streams of the traffic that are served otherwise than it says.
+  std::vector<StreamOptions> streams = {};
   // Entry of the plan that requests run; the only one that is not internal if empty.
   std::string entry = {};
   // Ties a dim of the traffic to one of the plan: {"ContextTokens", "seq"}. Dims of equal name are
@@ -82,12 +100,12 @@ struct SimulateOptions {
   std::function<bool(const Progress&)> progress = {};
 };
 
-// Returns kInvalidArgument for an option out of range, traffic without a request, or a dim of the
-// plan that binds to none of the traffic's, kNotFound for an entry that the plan lacks,
-// kFailedPrecondition if the device lacks a core the plan places on or memory for it, kOutOfRange
-// for a dim outside the domain (kError) or a cost that overflows, kResourceExhausted for loops of
-// too many steps, kCancelled, kUnimplemented for parts of a plan the engine does not run, or the
-// traffic's own error.
+// Returns kInvalidArgument for an option out of range, traffic without a request, a dim of the plan
+// that binds to none of the traffic's, or options of a stream that the traffic lacks, kNotFound for
+// an entry that the plan lacks, kFailedPrecondition if the device lacks a core the plan places on
+// or memory for it, kOutOfRange for a dim outside the domain (kError) or a cost that overflows,
+// kResourceExhausted for loops of too many steps, kCancelled, kUnimplemented for parts of a plan
+// the engine does not run, or the traffic's own error.
 Result<SimResult> Simulate(const Plan& plan, const Device& device, const Traffic& traffic,
                            const SimulateOptions& options = {});
 

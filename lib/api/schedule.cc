@@ -84,14 +84,17 @@ class Notes final : public sched::Observer {
   std::vector<TaskSchedule::Placed>& placed_;
 };
 
-Status RunOnline(const compile::TaskDag& dag, std::uint32_t cores, TaskSchedule& schedule) {
-  const auto device = DeviceOf(cores);
+Status RunOnline(const compile::TaskDag& dag, const ScheduleOptions& options,
+                 TaskSchedule& schedule) {
+  const auto device = DeviceOf(options.cores);
   sched::DomainTable domains;
   LEEWAY_ASSIGN_OR_RETURN(std::shared_ptr<sched::Model> model,
                           sched::Model::Create(PlanOf(dag), device, "", 1, domains));
   exec::SimulatedWorld world(*device, nullptr);
   Notes notes(world, dag, schedule.placed);
-  sched::Scheduler scheduler(world, *device, domains, {}, &notes);
+  sched::SchedulerOptions how;
+  how.policy = options.policy;
+  sched::Scheduler scheduler(world, *device, domains, how, &notes);
   world.Attach(scheduler);
   sched::StreamSpec stream;
   stream.name = "tasks";
@@ -123,7 +126,7 @@ Result<TaskSchedule> Schedule(const TaskGraph& graph, const ScheduleOptions& opt
   TaskSchedule schedule;
   schedule.lower_bound = Nanos{bound};
   if (!options.optimize) {
-    LEEWAY_RETURN_IF_ERROR(RunOnline(dag, options.cores, schedule));
+    LEEWAY_RETURN_IF_ERROR(RunOnline(dag, options, schedule));
     return schedule;
   }
   compile::TaskPlacer placer(dag, options.cores);

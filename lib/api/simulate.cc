@@ -1,8 +1,12 @@
 #include "leeway/simulate.h"
 
+#include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "api/replay.h"
 #include "base/status_macros.h"
 #include "exec/simulation.h"
@@ -11,6 +15,29 @@
 
 namespace leeway {
 inline namespace v0 {
+
+namespace {
+
+Status Override(const StreamOptions& how, std::vector<exec::SimStream>& streams) {
+  const auto stream = std::find_if(streams.begin(), streams.end(),
+                                   [&](const exec::SimStream& s) { return s.name == how.name; });
+  if (stream == streams.end()) {
+    std::string names;
+    for (const exec::SimStream& s : streams) names += (names.empty() ? "" : ", ") + s.name;
+    return base::InvalidArgument(
+        absl::StrCat("stream \"", how.name, "\" is not in the traffic, which has ", names));
+  }
+  if (how.weight < 0 || how.weight > StreamOptions::kMaxWeight) {
+    return base::InvalidArgument(absl::StrCat("stream \"", how.name, "\": weight is ", how.weight,
+                                              "; between 1 and ", StreamOptions::kMaxWeight,
+                                              ", or 0 for the priority's"));
+  }
+  if (how.priority) stream->priority = *how.priority;
+  stream->weight = static_cast<std::uint32_t>(how.weight);
+  return Status();
+}
+
+}  // namespace
 
 Result<SimResult> Simulate(const Plan& plan, const Device& device, const Traffic& traffic,
                            const SimulateOptions& options) {
@@ -22,6 +49,9 @@ Result<SimResult> Simulate(const Plan& plan, const Device& device, const Traffic
   config.device = device.spec();
   config.entry = options.entry;
   config.streams = api::StreamsOf(*traffic.body());
+  for (const StreamOptions& stream : options.streams) {
+    LEEWAY_RETURN_IF_ERROR(Override(stream, config.streams));
+  }
   config.serving = options.serving;
   config.progress = options.progress;
   LEEWAY_ASSIGN_OR_RETURN(std::shared_ptr<exec::SimRecord> record,

@@ -147,8 +147,10 @@ void AddDuration(CLI::App& app, const std::string& name, Zero zero, std::optiona
       about);
 }
 
-void AddChoice(CLI::App& app, const std::string& name, const std::vector<std::string>& choices,
-               std::string* target, const std::string& about) {
+namespace {
+
+void AddOneOf(CLI::App& app, const std::string& name, const std::vector<std::string>& choices,
+              const std::function<void(const std::string&)>& take, const std::string& about) {
   std::string form;
   std::string listed;
   for (const std::string& choice : choices) {
@@ -158,15 +160,28 @@ void AddChoice(CLI::App& app, const std::string& name, const std::vector<std::st
   AddOption(
       app, name, form,
       [=](const std::string& value) {
-        for (const std::string& choice : choices) {
-          if (choice == value) {
-            *target = value;
-            return;
-          }
+        if (std::find(choices.begin(), choices.end(), value) == choices.end()) {
+          Refuse(name, value, listed);
         }
-        Refuse(name, value, listed);
+        take(value);
       },
       about);
+}
+
+}  // namespace
+
+void AddChoice(CLI::App& app, const std::string& name, const std::vector<std::string>& choices,
+               std::string* target, const std::string& about) {
+  AddOneOf(
+      app, name, choices, [target](const std::string& value) { *target = value; }, about);
+}
+
+void AddPolicy(CLI::App& app, Policy* target) {
+  std::vector<std::string> names;
+  for (const Policy policy : kPolicies) names.emplace_back(PolicyName(policy));
+  AddOneOf(
+      app, "--policy", names, [target](const std::string& name) { *target = *PolicyNamed(name); },
+      "What decides who goes first (default leeway; the others to compare).");
 }
 
 void AddDims(CLI::App& app, const std::string& name, Dims* target, const std::string& about) {
@@ -269,6 +284,59 @@ void AddBindings(CLI::App& app, std::vector<std::pair<std::string, std::string>>
          "Tie a dimension of the plan to one of the traffic: seq=max_seq_len_in_batch. May be "
          "given more than once.")
       ->type_name("DIM=COLUMN")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+namespace {
+
+constexpr char kStreamForm[] =
+    "of the form NAME:priority=P,weight=W, P from 1 to 63 and W from 1 to 1000000, either of which "
+    "may be left out";
+
+std::optional<int> LevelWithin(const std::string& text, int low, int high) {
+  const std::optional<int> number = ParseWhole<int>(text);
+  return number && *number >= low && *number <= high ? number : std::nullopt;
+}
+
+}  // namespace
+
+StreamOptions ParseStream(const std::string& text) {
+  // Names may hold colons; what is asked of the stream has none.
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0) Refuse("--stream", text, kStreamForm);
+  StreamOptions stream;
+  stream.name = text.substr(0, colon);
+  for (std::size_t start = colon + 1; start <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', start), text.size());
+    const std::string part = text.substr(start, comma - start);
+    start = comma + 1;
+    const std::size_t equals = std::min(part.find('='), part.size());
+    const std::string key = part.substr(0, equals);
+    const std::string value = equals < part.size() ? part.substr(equals + 1) : "";
+    std::optional<int> number;
+    if (key == "priority") {
+      number = LevelWithin(value, Priority::kMostUrgent, Priority::kLeastUrgent);
+      if (number) stream.priority = Priority(*number);
+    } else if (key == "weight") {
+      number = LevelWithin(value, 1, StreamOptions::kMaxWeight);
+      if (number) stream.weight = *number;
+    }
+    if (!number) Refuse("--stream", text, kStreamForm);
+  }
+  return stream;
+}
+
+void AddStreams(CLI::App& app, std::vector<StreamOptions>* target) {
+  app.add_option_function<std::vector<std::string>>(
+         "--stream",
+         [target](const std::vector<std::string>& streams) {
+           for (const std::string& text : streams) target->push_back(ParseStream(text));
+         },
+         "Serve a stream of the traffic otherwise than it says: batch:priority=4,weight=10. The "
+         "weight is its share under --policy wfq (default 1024 for priority 1, half for each level "
+         "below). May be given more than once.")
+      ->type_name("NAME:priority=P,weight=W")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }

@@ -15,6 +15,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "leeway/policy.h"
+#include "leeway/simulate.h"
 #include "leeway/time.h"
 #include "leeway/traffic.h"
 #include "leeway/types.h"
@@ -99,6 +101,14 @@ struct TrafficArguments {
 std::pair<std::string, std::string> ParseBinding(const std::string& text);
 // --bind, which may be given more than once and keeps all.
 void AddBindings(CLI::App& app, std::vector<std::pair<std::string, std::string>>* target);
+
+// --policy.
+void AddPolicy(CLI::App& app, Policy* target);
+
+// "batch:priority=4,weight=10"; either may be left out.
+StreamOptions ParseStream(const std::string& text);
+// --stream, which may be given more than once and keeps all.
+void AddStreams(CLI::App& app, std::vector<StreamOptions>* target);
 
 }  // namespace leeway::cli
 

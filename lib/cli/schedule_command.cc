@@ -20,8 +20,9 @@ class ScheduleCommand : public Command {
   }
   std::vector<std::string_view> about() const override {
     return {
-        "Runs GRAPH once on N identical cores in virtual time, by the policy that serves requests: "
-        "it learns of a task when what the task waits for has ended. Launches, bandwidth and moves "
+        "Runs GRAPH once on N identical cores in virtual time, by the policy that serves requests "
+        "or one it is compared with: it learns of a task when what the task waits for has ended. "
+        "Launches, bandwidth and moves "
         "cost nothing here. With --optimize the plan-time placer schedules it instead, which knows "
         "the whole graph at once.",
         "GRAPH is a task graph in the Standard Task Graph Set's form (.stg), or a plan: then the "
@@ -36,8 +37,7 @@ class ScheduleCommand : public Command {
     AddArgument(app, "GRAPH", &graph_,
                 "Path of a task graph (.stg) or of a plan, or the name of a shipped plan.");
     AddInteger(app, "--cores", {1, 256}, &cores_, "Identical cores.");
-    AddChoice(app, "--policy", {"leeway"}, &policy_,
-              "What decides as it goes (default leeway, the one that serves).");
+    AddPolicy(app, &options_.policy);
     AddFlag(app, "--optimize", &options_.optimize, "Plan ahead instead, by the placer.");
     AddInteger(app, "--budget", {1, 1'000'000'000}, &budget_,
                "Schedules that the placer may build (default 2000).");
@@ -63,7 +63,6 @@ class ScheduleCommand : public Command {
                        const Stopwatch& watch) const;
 
   std::string graph_;
-  std::string policy_ = "leeway";
   std::string device_ = "onnxim_tpuv4_c4";
   std::int64_t cores_ = 0;
   std::int64_t budget_ = 2000;
@@ -100,7 +99,7 @@ std::string ScheduleCommand::Document(const TaskGraph& graph, const TaskSchedule
   document["graph"] = graph_;
   document["tasks"] = graph.tasks.size();
   document["cores"] = cores_;
-  document["policy"] = options_.optimize ? "placer" : policy_;
+  document["policy"] = options_.optimize ? "placer" : std::string(PolicyName(options_.policy));
   document["makespan_ns"] = schedule.makespan.count();
   document["lower_bound_ns"] = schedule.lower_bound.count();
   document["makespan"] = schedule.makespan.count();

@@ -95,6 +95,8 @@ void SimulateCommand::DeclareServing(CLI::App& app) {
   AddFlag(app, "--first-come", &first_come_,
           "Batch requests in order of arrival, in the variant of the largest, instead of by "
           "bucket.");
+  AddPolicy(app, &options_.serving.policy);
+  AddStreams(app, &options_.streams);
   AddChoice(app, "--fallback", {"generic", "nearest", "reject"}, &fallback_,
             "What happens to a request that no variant covers (default generic: it runs unfused).");
   AddNumber(app, "--phi", {1, 1000}, &options_.serving.phi,

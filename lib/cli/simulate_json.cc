@@ -164,6 +164,13 @@ Json OptionsJson(const SimulateView& view) {
   Json json;
   json["seed"] = view.options.seed;
   json["entry"] = view.options.entry;
+  json["policy"] = PolicyName(serving.policy);
+  json["streams"] = Json::array();
+  for (const StreamOptions& stream : view.options.streams) {
+    Json& given = json["streams"].emplace_back(Json{{"name", stream.name}});
+    if (stream.priority) given["priority_level"] = stream.priority->level();
+    if (stream.weight > 0) given["weight"] = stream.weight;
+  }
   json["max_batch_size"] = serving.batching.max_batch_size;
   json["max_queue_delay_ns"] = serving.batching.max_queue_delay.count();
   json["first_come"] = serving.batching.formation == BatchingOptions::Formation::kFirstCome;

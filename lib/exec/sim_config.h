@@ -23,6 +23,7 @@ namespace leeway::exec {
 struct SimStream {
   std::string name;
   Priority priority{1};
+  std::uint32_t weight = 0;  // 0: by the priority
 };
 
 struct SimArrival {

@@ -46,6 +46,7 @@ Status CheckServing(const ServingOptions& serving) {
 
 sched::SchedulerOptions PolicyOptions(const ServingOptions& serving) {
   sched::SchedulerOptions options;
+  options.policy = serving.policy;
   options.batching.max_batch_size = static_cast<std::uint32_t>(serving.batching.max_batch_size);
   for (int size : serving.batching.preferred_batch_size) {
     options.batching.preferred_batch_size.push_back(static_cast<std::uint32_t>(size));
@@ -111,6 +112,7 @@ sched::StreamSpec SpecOf(const SimStream& stream, const ServingOptions& serving,
   sched::StreamSpec spec;
   spec.name = stream.name;
   spec.priority = stream.priority;
+  spec.weight = stream.weight;
   spec.max_queue_size = static_cast<std::uint32_t>(serving.queue.max_queue_size);
   spec.timeout = serving.queue.default_timeout;
   spec.timeout_action = serving.queue.timeout_action == TimeoutAction::kDelay

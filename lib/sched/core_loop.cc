@@ -99,6 +99,28 @@ Scheduler::Best Scheduler::BestChoice(CoreId core) const {
   return best;
 }
 
+Scheduler::Best Scheduler::OwnFirst(CoreId core) const {
+  Best best;
+  const bool extra = !cores_[core.value()].in_flight.empty();
+  for (std::size_t i = 0, at = core.value(); i < cores_.size() && !best.choice; ++i, ++at) {
+    if (at == cores_.size()) at = 0;
+    const ReadyQueue& ready = cores_[at].ready;
+    if (!ready.best().valid()) continue;
+    const CoreId queue(at);
+    for (DomainId domain : cores_[core.value()].domains) {
+      if (extra && !(domains_[domain].allowed & idle_).empty()) continue;
+      for (Affinity affinity : {Affinity::kNone, Affinity::kPlanned}) {
+        const LaneId lane{domain, affinity};
+        const Key key = queue == core ? ready.best(lane) : ready.worst(lane);
+        if (!key.valid() || !MayTake(core, queue, lane)) continue;
+        if (best.choice && (queue == core) == (key >= best.choice->key)) continue;
+        best.choice = Choice{queue, lane, key};
+      }
+    }
+  }
+  return best;
+}
+
 std::optional<StepRef> Scheduler::Take(CoreId core, const Choice& choice) {
   ReadyQueue& from = cores_[choice.queue.value()].ready;
   StepRef step;
@@ -107,7 +129,9 @@ std::optional<StepRef> Scheduler::Take(CoreId core, const Choice& choice) {
   } else {
     // A step with a planned core moves alone; others move by half a class, to save coming back.
     std::vector<StepRef> taken;
-    if (choice.lane.affinity == Affinity::kPlanned) {
+    if (order_.own_first()) {
+      taken.push_back(from.PopWorst(choice.lane));
+    } else if (choice.lane.affinity == Affinity::kPlanned) {
       taken.push_back(from.Pop(choice.lane));
     } else {
       taken = from.PopHalf(choice.lane);
@@ -122,7 +146,7 @@ std::optional<StepRef> Scheduler::Take(CoreId core, const Choice& choice) {
 
 std::optional<StepRef> Scheduler::TakeBest(CoreId core) {
   while (true) {
-    const Best best = BestChoice(core);
+    const Best best = order_.own_first() ? OwnFirst(core) : BestChoice(core);
     const std::optional<Choice>& choice = best.choice;
     // A core never starts a step of a larger slot than one it leaves to an idle core: that one
     // might take something better yet. It comes back when the other has launched. Slots fall along
@@ -180,7 +204,7 @@ std::optional<StepRef> Scheduler::TakeChained(CoreId core, Key limit) {
   chained.erase(std::remove_if(chained.begin(), chained.end(), stale), chained.end());
   auto key_of = [&](const StepRef& step) {
     const Run& run = runs_[step.run];
-    return Key::Of(run.slot, run.graph->nodes()[step.node.value()].criticality);
+    return order_.KeyOf(run.slot, run.graph->nodes()[step.node.value()].criticality);
   };
   const auto best =
       std::min_element(chained.begin(), chained.end(),
@@ -202,6 +226,7 @@ void Scheduler::LaunchStep(CoreId core, const StepRef& step) {
   --node.shards_unlaunched;
   ++run.steps_in_flight;
   ++counters_.steps;
+  order_.Started(run.slot);
   self.in_flight.push_back(step);
   idle_.Remove(core);
   if (self.in_flight.size() >= self.launch_depth) room_.Remove(core);

@@ -55,7 +55,7 @@ void Scheduler::Release(Cascade& cascade, NodeId node, NodeId by) {
 void Scheduler::PushShards(const Cascade& cascade, NodeId node) {
   const Run& run = runs_[cascade.run];
   const Node& shape = run.graph->nodes()[node.value()];
-  const Key key = Key::Of(run.slot, shape.criticality);
+  const Key key = order_.KeyOf(run.slot, shape.criticality);
   const LaneId lane{shape.domain, shape.mode == plan::PlacementMode::kPreferred ? Affinity::kPlanned
                                                                                 : Affinity::kNone};
   StepRef step;
@@ -66,6 +66,7 @@ void Scheduler::PushShards(const Cascade& cascade, NodeId node) {
   for (step.shard = 0; step.shard < run.costs->shards[node.value()]; ++step.shard) {
     Enqueue(HomeOf(shape, step.shard, cascade.near), lane, key, step);
   }
+  order_.Readied();
   // With a launch depth a busy core may still have room for what no idle one can start.
   const CoreSet& allowed = domains_[shape.domain].allowed;
   const CoreSet idle = allowed & idle_;
@@ -76,7 +77,7 @@ CoreId Scheduler::HomeOf(const Node& node, std::uint32_t shard, CoreId near) con
   if (!node.planned.empty()) return node.planned[shard % node.planned.size()];
   const CoreSet& allowed = domains_[node.domain].allowed;
   // The first shard stays where its input was made; the others would only have to be stolen.
-  if (shard == 0 && near.valid() && allowed.Contains(near)) return near;
+  if ((shard == 0 || order_.own_first()) && near.valid() && allowed.Contains(near)) return near;
   CoreId home;
   std::size_t least = 0;
   allowed.ForEach([&](CoreId core) {

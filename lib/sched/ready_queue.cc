@@ -58,6 +58,23 @@ StepRef ReadyQueue::Pop(LaneId id) {
   return TakeFront(id);
 }
 
+StepRef ReadyQueue::PopWorst(LaneId id) {
+  LEEWAY_CHECK(best(id).valid());
+  Lane& lane = lanes_[IndexOf(id)];
+  // The lane's best key, on which best() may rest.
+  if (lane.size() == 1) return TakeFront(id);
+  Class& worst = lane.front();
+  const StepRef step = worst.steps[worst.head++];
+  --size_;
+  if (id.affinity == Affinity::kPlanned) --planned_;
+  if (worst.head == worst.steps.size()) {
+    worst.steps.clear();
+    spare_.push_back(std::move(worst.steps));
+    lane.erase(lane.begin());
+  }
+  return step;
+}
+
 std::vector<StepRef> ReadyQueue::PopHalf(LaneId id) {
   LEEWAY_CHECK(best(id).valid());
   const Lane& lane = lanes_[IndexOf(id)];

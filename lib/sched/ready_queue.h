@@ -47,10 +47,17 @@ class ReadyQueue {
     const std::size_t index = IndexOf(lane);
     return index < lanes_.size() && !lanes_[index].empty() ? lanes_[index].back().key : Key{};
   }
+  // Worst key of a lane; invalid if the lane is empty.
+  Key worst(LaneId lane) const {
+    const std::size_t index = IndexOf(lane);
+    return index < lanes_.size() && !lanes_[index].empty() ? lanes_[index].front().key : Key{};
+  }
   // Best key of all lanes; invalid if all are empty.
   Key best() const { return best_; }
   // Takes the oldest step of the lane's best key. Requires a non-empty lane.
   StepRef Pop(LaneId lane);
+  // Takes the oldest step of the lane's worst key. Requires a non-empty lane.
+  StepRef PopWorst(LaneId lane);
   // Takes up to half (rounded up) of the steps of the lane's best key, oldest first.
   std::vector<StepRef> PopHalf(LaneId lane);
 

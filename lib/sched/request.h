@@ -42,6 +42,8 @@ enum class FallbackKind { kGeneric, kReject };
 struct StreamSpec {
   std::string name;
   Priority priority{1};
+  // Share of the device under a policy that is fair between streams; 0: by the priority.
+  std::uint32_t weight = 0;
   // Requests that may wait unbatched; one more is rejected. 0: no bound.
   std::uint32_t max_queue_size = 0;
   // How long a request may wait unbatched; 0: for ever.

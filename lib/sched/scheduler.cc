@@ -11,11 +11,6 @@
 
 namespace leeway::sched {
 
-namespace {
-// A slot at most this far behind the oldest live one: urgency fits one 64-bit word of occupancy.
-constexpr std::uint64_t kSlotWindow = 63;
-}  // namespace
-
 Scheduler::Scheduler(Env& env, const device::Spec& device, const DomainTable& domains,
                      const SchedulerOptions& options, Observer* observer)
     : env_(env),
@@ -23,6 +18,7 @@ Scheduler::Scheduler(Env& env, const device::Spec& device, const DomainTable& do
       domains_(domains),
       options_(options),
       observer_(observer),
+      order_(options.policy, options.ageing_interval),
       batcher_(options.batching, streams_),
       cores_(device.core_count()),
       inboxes_(device.core_count()) {
@@ -53,14 +49,6 @@ void Scheduler::Swap(StreamId stream, std::shared_ptr<Model> model) {
   ++streams_[stream.value()].version;
 }
 
-std::uint64_t Scheduler::SlotOf(Instant now, Priority priority) {
-  const std::uint64_t slot =
-      static_cast<std::uint64_t>(now.count() / options_.ageing_interval.count()) +
-      static_cast<std::uint64_t>(priority.level()) - 1;
-  if (live_slots_.empty()) return slot;
-  return std::min(slot, live_slots_.begin()->first + kSlotWindow);
-}
-
 Result<RequestId> Scheduler::Submit(StreamId stream, std::span<const std::int64_t> dims,
                                     Nanos timeout, std::uint64_t user) {
   const StreamSpec& spec = streams_[stream.value()];
@@ -70,14 +58,13 @@ Result<RequestId> Scheduler::Submit(StreamId stream, std::span<const std::int64_
   request.id = next_request_++;
   request.stream = stream;
   request.admitted = now;
-  request.slot = SlotOf(now, spec.priority);
+  request.slot = order_.Admit(now, stream, spec.priority);
   request.model = spec.model;
   request.version = spec.version;
   request.dims = spec.model->Alone(dims);
   request.user = user;
   ++counters.submitted;
   ++counters.in_flight;
-  ++live_slots_[request.slot];
   auto refuse = [&](Outcome outcome, Status status) {
     EndRequest(request, outcome, nullptr);
     return status;
@@ -101,6 +88,12 @@ Result<RequestId> Scheduler::Submit(StreamId stream, std::span<const std::int64_
     return refuse(Outcome::kRejected, base::ResourceExhausted(absl::StrCat(
                                           "stream \"", spec.name, "\": ", spec.max_queue_size,
                                           " requests wait already")));
+  }
+  if (order_.by_work()) {
+    const GraphId graph = bound->value_or(spec.model->generic());
+    const auto alone = spec.model->Costs(graph, spec.model->Padded(graph, request.dims));
+    if (!alone.ok()) return refuse(Outcome::kFailed, alone.status());
+    order_.Charge(stream, WeightOf(spec), (*alone)->core_time);
   }
   const Nanos limit = timeout > Nanos{0} ? timeout : spec.timeout;
   if (limit > Nanos{0} && limit < Instant::Max() - now) request.expires = now + limit;
@@ -155,9 +148,7 @@ void Scheduler::EndRequest(const Request& request, Outcome outcome, const Run* r
       break;
   }
   --counters.in_flight;
-  const auto live = live_slots_.find(request.slot);
-  LEEWAY_CHECK(live != live_slots_.end());
-  if (--live->second == 0) live_slots_.erase(live);
+  order_.Left(request.slot);
   if (observer_) observer_->OnRequestEnded(request, outcome, run);
 }
 

@@ -1,5 +1,5 @@
 // The policy: admission, batching, readiness, placement and stealing. One policy for virtual time,
-// emulation and the host.
+// emulation and the host; those that it is compared with differ in their Order alone.
 //
 // A world opens streams, submits requests, and calls Pump(core) when it may have something to do:
 // after Env::Wake, after a completion, after a timer.
@@ -32,8 +32,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/btree_map.h"
 #include "device/spec.h"
+#include "leeway/policy.h"
 #include "leeway/status.h"
 #include "leeway/types.h"
 #include "sched/batcher.h"
@@ -41,6 +41,7 @@
 #include "sched/env.h"
 #include "sched/inbox.h"
 #include "sched/observer.h"
+#include "sched/order.h"
 #include "sched/ready_queue.h"
 #include "sched/request.h"
 #include "sched/run_pool.h"
@@ -48,6 +49,7 @@
 namespace leeway::sched {
 
 struct SchedulerOptions {
+  Policy policy = Policy::kLeeway;
   BatchPolicy batching;
   // Runs in flight; 0: as many as the device has cores.
   std::uint32_t max_concurrent_runs = 0;
@@ -158,7 +160,6 @@ class Scheduler {
   };
 
   // Admission (scheduler.cc).
-  std::uint64_t SlotOf(Instant now, Priority priority);
   void EndRequest(const Request& request, Outcome outcome, const Run* run);
   void CloseBatches();
   void StartRun(Batch batch);
@@ -188,6 +189,7 @@ class Scheduler {
   void Retire(CoreId core, const Completion& completion);
   std::optional<StepRef> TakeBest(CoreId core);
   Best BestChoice(CoreId core) const;
+  Best OwnFirst(CoreId core) const;
   void LearnDomains();
   std::optional<StepRef> TakeChained(CoreId core, Key limit);
   bool MayTake(CoreId thief, CoreId from, const LaneId& lane) const;
@@ -210,6 +212,7 @@ class Scheduler {
   std::vector<StreamCounters> stream_counters_;
   Counters counters_;
   Status status_;
+  Order order_;
   Batcher batcher_;
   RunPool runs_;
   std::vector<Core> cores_;
@@ -219,8 +222,6 @@ class Scheduler {
   CoreSet deferred_;  // left what they could run for an idle core's more urgent step
   std::size_t known_domains_ = 0;
   RequestId next_request_ = 0;
-  // Live requests by slot: a slot is clamped to the oldest's + 63.
-  absl::btree_map<std::uint64_t, std::uint64_t> live_slots_;
   Instant batch_timer_ = Instant::Max();
   bool closing_ = false;
   Round last_round_;

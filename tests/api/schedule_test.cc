@@ -1,5 +1,6 @@
 #include "leeway/schedule.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,46 @@ TEST_CASE("online and planned schedules are valid and within their bounds",
   CHECK(online.lower_bound == planned.lower_bound);
   CHECK(planned.lower_bound == MakespanBound(graph, options.cores).value());
   CheckGraham(graph, online, options.cores);
+}
+
+TEST_CASE("schedules of every policy are valid, and none is beyond Graham's bound",
+          "[api][schedule][property]") {
+  const auto seed = GENERATE(range(0u, 40u));
+  const auto policy = GENERATE(Policy::kFifo, Policy::kLifoSteal, Policy::kWfq);
+  CAPTURE(seed, PolicyName(policy));
+  base::Prng prng(seed);
+  const auto tasks = 1 + static_cast<std::uint32_t>(prng.Below(200));
+  const TaskGraph graph =
+      seed % 2 == 0 ? testing::RandomOrder(prng, tasks, 0.05) : testing::Layered(prng, tasks);
+  ScheduleOptions options;
+  options.cores = 1 + static_cast<std::uint32_t>(prng.Below(16));
+  options.policy = policy;
+  const TaskSchedule schedule = Schedule(graph, options).value();
+  CheckSchedule(graph, schedule, options.cores);
+  std::int64_t work = 0;
+  for (const Task& task : graph.tasks) work += task.time.count();
+  const Nanos path = MakespanBound(graph, 256).value();
+  CHECK(options.cores * schedule.makespan.count() <= work + (options.cores - 1) * path.count());
+}
+
+TEST_CASE(
+    "on graphs of known optimum the default is nearer than fifo and lifo-steal, and wfq, which "
+    "has one stream to be fair to, is the default",
+    "[api][schedule]") {
+  std::map<Policy, double> makespan;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    base::Prng prng(seed);
+    const TaskGraph graph = testing::CutFromIdeal(prng, 100, 8, 2, 100'000);
+    for (const Policy policy : kPolicies) {
+      ScheduleOptions options;
+      options.cores = 8;
+      options.policy = policy;
+      makespan[policy] += static_cast<double>(Schedule(graph, options).value().makespan.count());
+    }
+  }
+  CHECK(makespan[Policy::kLeeway] < makespan[Policy::kFifo]);
+  CHECK(makespan[Policy::kLeeway] < makespan[Policy::kLifoSteal]);
+  CHECK(makespan[Policy::kLeeway] == makespan[Policy::kWfq]);
 }
 
 TEST_CASE("on graphs of known optimum the policy stays near it, and near a central queue",

@@ -55,6 +55,49 @@ TEST_CASE("a dim above the domain is clamped and counted, or ends a strict simul
         std::string_view::npos);
 }
 
+TEST_CASE("options of a stream replace what the traffic says of it, and only of one it has",
+          "[api][policies]") {
+  SimulateOptions options;
+  options.streams = {{"default", Priority(7), 0}};
+  const SimResult result =
+      Simulate(Shipped("bert_base"), DefaultDevice(), ShortPrompts(), options).value();
+  REQUIRE(result.summary().streams.size() == 1);
+  CHECK(result.summary().streams[0].priority_level == 7);
+  options.streams = {{"batch", Priority(7), 0}};
+  const auto unknown = Simulate(Shipped("bert_base"), DefaultDevice(), ShortPrompts(), options);
+  CHECK(unknown.status().code() == StatusCode::kInvalidArgument);
+  CHECK(unknown.status().message() == "stream \"batch\" is not in the traffic, which has default");
+  for (const int weight : {-1, StreamOptions::kMaxWeight + 1}) {
+    options.streams = {{"default", std::nullopt, weight}};
+    const auto refused = Simulate(Shipped("bert_base"), DefaultDevice(), ShortPrompts(), options);
+    CHECK(refused.status().code() == StatusCode::kInvalidArgument);
+    CHECK(refused.status().message().find("weight is " + std::to_string(weight)) !=
+          std::string_view::npos);
+  }
+}
+
+TEST_CASE("every policy serves the same requests with the same work, and by default it is leeway",
+          "[api][policies]") {
+  SimulateOptions options;
+  // Enough for steps of several runs to wait: only there do policies differ.
+  const Traffic traffic = Traffic::Open("chat_1h").value().Limit(500);
+  const auto serve = [&] {
+    return Simulate(Shipped("llama2_7b_prefill"), DefaultDevice(), traffic, options).value();
+  };
+  const SimResult by_default = serve();
+  for (const Policy policy : kPolicies) {
+    CAPTURE(PolicyName(policy));
+    options.serving.policy = policy;
+    const SimResult result = serve();
+    CHECK(result.summary().counts.ok == by_default.summary().counts.ok);
+    CHECK(result.summary().work == by_default.summary().work);
+    CHECK(result.summary().attribution_missing == 0);
+    CHECK(serve().telemetry_digest() == result.telemetry_digest());
+    const bool same = result.telemetry_digest() == by_default.telemetry_digest();
+    CHECK(same == (policy == Policy::kLeeway));
+  }
+}
+
 TEST_CASE("a placement on cores that the device lacks ends before anything runs", "[api][fit]") {
   PlanBuilder builder("toy", Producer{"test", "1"});
   const Size seq = builder.Dim("seq", {1, 64}, BatchRule::kMax);

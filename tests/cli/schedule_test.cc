@@ -43,6 +43,28 @@ TEST_CASE("schedule unrolls a plan", "[cli][schedule]") {
   CHECK(json["makespan"] >= json["lower_bound"]);
 }
 
+TEST_CASE("schedule runs a graph under the policy that is named", "[cli][schedule]") {
+  const Scratch scratch;
+  // Two tasks of 10 are ready first, the one of 30 last: on 2 cores the longest first is 30, in
+  // order of arrival 40.
+  const std::string graph =
+      scratch.Write("g.stg", "3\n0 0 0\n1 10 1 0\n2 10 1 0\n3 30 1 0\n4 0 3 1 2 3\n");
+  const auto makespan = [&](const std::string& policy) {
+    const Json json = Json::parse(
+        RunLeeway({"schedule", graph, "--cores", "2", "--json", "--policy", policy}).out);
+    CHECK(json["policy"] == policy);
+    return json["makespan"].get<int>();
+  };
+  CHECK(makespan("leeway") == 30);
+  CHECK(makespan("wfq") == 30);
+  CHECK(makespan("fifo") == 40);
+  CHECK(makespan("lifo-steal") >= 30);
+  const Said unknown = RunLeeway({"schedule", graph, "--cores", "2", "--policy", "edf"});
+  CHECK(unknown.exit_code == 2);
+  CHECK_THAT(unknown.err,
+             Contains("option --policy: 'edf' is not one of leeway, fifo, lifo-steal, wfq"));
+}
+
 TEST_CASE("schedule refuses what it cannot read, with its place", "[cli][schedule]") {
   const Scratch scratch;
   const std::string graph = scratch.Write("g.stg", "2\n0 0 0\n1 x 0\n");

@@ -31,6 +31,52 @@ std::string Repeatable(const Words& words, const Words& environment = {}) {
   return json.dump(2);
 }
 
+TEST_CASE("simulate serves under the policy that is named, with streams as they are given",
+          "[cli][simulate]") {
+  const Scratch scratch;
+  std::string rows = "t,seq,who\n";
+  for (int i = 0; i < 200; ++i) {
+    rows += std::to_string(i * 10) + ",64," + (i % 2 == 0 ? "chat" : "batch") + "\n";
+  }
+  const Words words = {"simulate",  scratch.Write("plan.textproto", kPlan),
+                       "--device",  scratch.Write("device.textproto", DeviceText()),
+                       "--traffic", scratch.Write("t.csv", rows),
+                       "--map",     "arrival=t:us,seq=seq,stream=who",
+                       "--json"};
+  const auto with = [&](const Words& more) {
+    Words all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    return RunLeeway(all);
+  };
+  const Said said = with(
+      {"--policy", "wfq", "--stream", "batch:priority=4,weight=10", "--stream", "chat:weight=90"});
+  CAPTURE(said.err);
+  REQUIRE(said.exit_code == 0);
+  const Json json = Json::parse(said.out);
+  CHECK(json["options"]["policy"] == "wfq");
+  CHECK(json["options"]["streams"][0] ==
+        Json{{"name", "batch"}, {"priority_level", 4}, {"weight", 10}});
+  CHECK(json["streams"][0]["priority_level"] == 1);
+  CHECK(json["streams"][1]["priority_level"] == 4);
+  CHECK(json["counters"]["submitted"] == 200);
+  CHECK(Json::parse(with({}).out)["options"]["policy"] == "leeway");
+
+  for (const char* wrong :
+       {"chat", ":priority=1", "chat:", "chat:priority=0", "chat:priority=64", "chat:weight=0",
+        "chat:weight=1000001", "chat:colour=2", "chat:priority=1,"}) {
+    CAPTURE(wrong);
+    const Said refused = with({"--stream", wrong});
+    CHECK(refused.exit_code == 2);
+    CHECK_THAT(refused.err, Contains("option --stream: '" + std::string(wrong) + "' is not"));
+  }
+  const Said unknown = with({"--policy", "best"});
+  CHECK(unknown.exit_code == 2);
+  CHECK_THAT(unknown.err, Contains("one of leeway, fifo, lifo-steal, wfq"));
+  const Said absent = with({"--stream", "night:priority=2"});
+  CHECK(absent.exit_code == 3);
+  CHECK_THAT(absent.err, Contains("stream \"night\" is not in the traffic, which has chat, batch"));
+}
+
 TEST_CASE("simulate prints the contract's keys for the total and every stream", "[cli][simulate]") {
   const Scratch scratch;
   const Said said = RunLeeway(Serve(scratch, {"--json", "--slo", "p99=50ms"}));

@@ -90,6 +90,18 @@ TEST_CASE("adding up repetitions changes nothing that a simulation tells", "[exe
   CHECK(skipped.record->summary.makespan == played.record->summary.makespan);
 }
 
+TEST_CASE("nor does it under the other policies", "[exec][policies][property]") {
+  const auto seed = GENERATE(range(0u, 60u));
+  const auto policy = GENERATE(Policy::kFifo, Policy::kLifoSteal, Policy::kWfq);
+  CAPTURE(seed, PolicyName(policy));
+  Trial trial = RandomTrial(seed);
+  trial.config.serving.policy = policy;
+  const Served played = ServedBy(trial, SimConfig::Loops::kPlay, SimConfig::Detail::kAttributed);
+  const Served skipped = ServedBy(trial, SimConfig::Loops::kSkip, SimConfig::Detail::kAttributed);
+  CHECK(skipped.ok == played.ok);
+  CHECK(skipped.record->telemetry_digest == played.record->telemetry_digest);
+}
+
 TEST_CASE("a replay for latencies alone tells the latencies of an attributed one",
           "[exec][property]") {
   const auto seed = GENERATE(range(0u, 100u));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <map>
 
 #include "base/prng.h"
@@ -29,7 +30,7 @@ TEST_CASE("a key orders by slot, then by criticality", "[sched][ready_queue]") {
   CHECK(Key::Of(1'000'000'000, 0) < Key{});
 }
 
-TEST_CASE("a ready queue gives the best key's oldest step, like a sorted map of queues",
+TEST_CASE("a ready queue gives the best or worst key's oldest step, like a sorted map of queues",
           "[sched][ready_queue][property]") {
   const auto seed = GENERATE(range(0u, 100u));
   CAPTURE(seed);
@@ -47,6 +48,14 @@ TEST_CASE("a ready queue gives the best key's oldest step, like a sorted map of 
     }
     if (oracle[lane].empty()) {
       REQUIRE_FALSE(queue.best(Lane(lane)).valid());
+      continue;
+    }
+    auto worst = std::prev(oracle[lane].end());
+    REQUIRE(queue.worst(Lane(lane)).word == worst->first);
+    if (prng.Below(8) == 0) {
+      REQUIRE(queue.PopWorst(Lane(lane)).run.value() == worst->second.front());
+      worst->second.pop_front();
+      if (worst->second.empty()) oracle[lane].erase(worst);
       continue;
     }
     auto best = oracle[lane].begin();
