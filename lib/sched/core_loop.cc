@@ -40,7 +40,11 @@ void Scheduler::Retire(CoreId core, const Completion& completion) {
   }
   in_flight.erase(found);
   room_.Add(core);
-  if (in_flight.empty()) idle_.Add(core);
+  if (in_flight.empty()) {
+    idle_.Add(core);
+  } else if (watches_fronts_) {
+    cores_[core.value()].front_since = env_.Now();
+  }
   if (observer_) observer_->OnRetired(core, step);
   Run& run = runs_[step.run];
   --run.steps_in_flight;
@@ -67,6 +71,7 @@ bool Scheduler::MayTake(CoreId thief, CoreId from, const LaneId& lane) const {
 void Scheduler::LearnDomains() {
   for (; known_domains_ < domains_.size(); ++known_domains_) {
     const DomainId domain(known_domains_);
+    weighs_ = weighs_ || domains_[domain].weighed;
     domains_[domain].allowed.ForEach(
         [&](CoreId core) { cores_[core.value()].domains.push_back(domain); });
   }
@@ -90,10 +95,12 @@ Scheduler::Best Scheduler::BestChoice(CoreId core) const {
         const LaneId lane{domain, affinity};
         const Key key = ready.best(lane);
         if (!key.valid() || (best.choice && key >= best.choice->key)) continue;
-        if (MayTake(core, queue, lane)) {
-          best.choice = Choice{queue, lane, key};
+        if (queue != core && domains_[domain].weighed) {
+          WeighLane(core, queue, lane, best);
+        } else if (MayTake(core, queue, lane)) {
+          best.choice = Choice{queue, lane, key, std::nullopt};
         } else {
-          best.held = std::min(best.held, key);
+          best.left_to_idle = std::min(best.left_to_idle, key);
         }
       }
     }
@@ -106,6 +113,11 @@ std::optional<StepRef> Scheduler::Take(CoreId core, const Choice& choice) {
   if (choice.queue == core) {
     const StepRef step = from.ready.Pop(choice.lane);
     return runs_.Live(step) ? std::optional(step) : std::nullopt;
+  }
+  if (choice.step) {
+    from.ready.Remove(choice.lane, choice.key, *choice.step);
+    ++counters_.steals;
+    return runs_.Live(*choice.step) ? choice.step : std::nullopt;
   }
   // A step with a planned core moves alone; others move by half a class, to save coming back.
   std::vector<StepRef> taken;
@@ -128,7 +140,7 @@ std::optional<StepRef> Scheduler::TakeBest(CoreId core) {
     // A core never starts a step of a larger slot than one it leaves to an idle core: that one
     // might take something better yet. It comes back when the other has launched. Slots fall along
     // such deferrals, so that somebody always launches.
-    if (choice && best.held.valid() && best.held.slot() < choice->key.slot()) {
+    if (choice && best.left_to_idle.valid() && best.left_to_idle.slot() < choice->key.slot()) {
       deferred_.Add(core);
       return std::nullopt;
     }
@@ -137,7 +149,10 @@ std::optional<StepRef> Scheduler::TakeBest(CoreId core) {
     }
     if (!choice) return std::nullopt;
     // Steps of a run that has failed since are dropped on the way.
-    if (std::optional<StepRef> step = Take(core, *choice)) return step;
+    if (std::optional<StepRef> step = Take(core, *choice)) {
+      if (best.held.valid() && best.held.slot() < choice->key.slot()) ++counters_.holds;
+      return step;
+    }
     // Others may have left this core what it has just dropped.
     if (!deferred_.empty()) env_.Wake(std::exchange(deferred_, CoreSet()));
   }
@@ -204,13 +219,14 @@ void Scheduler::LaunchStep(CoreId core, const StepRef& step) {
   ++run.steps_in_flight;
   ++counters_.steps;
   self.in_flight.push_back(step);
+  if (watches_fronts_ && self.in_flight.size() == 1) self.front_since = env_.Now();
   idle_.Remove(core);
   if (self.in_flight.size() >= self.launch_depth) room_.Remove(core);
   if (self.launch_depth > 1 && node.shards_unlaunched == 0) OfferChained(core, step);
   if (observer_) observer_->OnLaunch(core, step);
   env_.Launch(core, step);
   // The core has just become busy: what is planned here may now start sooner elsewhere.
-  if (self.ready.planned() > 0) env_.Wake(idle_);
+  if (self.ready.planned() > 0 || (weighs_ && self.ready.size() > 0)) env_.Wake(idle_);
   if (!deferred_.empty()) env_.Wake(std::exchange(deferred_, CoreSet()));
 }
 
