@@ -38,6 +38,9 @@ struct Counts {
                 in_flight = 0;
   // Of the submitted: bound to no variant; dims outside the domain (only in the total).
   std::uint64_t fallback = 0, clamped = 0;
+  // Of the rejected, by reason: the queue is full; no variant covers the request and the fallback
+  // is REJECT; it is predicted to miss the SLO.
+  std::uint64_t rejected_queue_full = 0, rejected_no_variant = 0, rejected_deadline = 0;
   // OK and within the SLO; equals ok where there is none.
   std::uint64_t within_slo = 0;
 };
@@ -65,6 +68,8 @@ struct SimSummary {
   std::vector<StreamSummary> streams;
   std::vector<CoreSummary> cores;
   std::uint64_t runs = 0, steps = 0, steals = 0, stray_completions = 0;
+  // Steps launched while a more urgent one was held for a busy core that finishes it sooner.
+  std::uint64_t holds = 0;
   // OK requests whose parts could not be told.
   std::uint64_t attribution_missing = 0;
   // From the trace's origin to the last completion.

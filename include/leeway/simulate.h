@@ -47,6 +47,11 @@ struct QueueOptions {
   // Time a request may wait before it has been batched; 0 means for ever.
   Nanos default_timeout{0};
   TimeoutAction timeout_action = TimeoutAction::kReject;
+  // Whether a request's own timeout, shorter or longer, counts in place of the default one.
+  bool allow_timeout_override = true;
+  // Rejects on arrival what is predicted to miss the SLO, from the plan's costs and the work that
+  // was let in before and goes first. Needs ServingOptions::slo.
+  bool predicted_deadline_admission = false;
 };
 
 struct ServingOptions {

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/file.h"
@@ -56,7 +59,9 @@ class SimulateCommand : public Command {
   std::int64_t max_batch_size_ = 8;
   std::int64_t max_queue_size_ = 0;
   std::int64_t max_concurrent_runs_ = 0;
-  std::optional<Nanos> max_queue_delay_;
+  std::optional<Nanos> max_queue_delay_, default_timeout_;
+  std::vector<std::int64_t> preferred_batch_size_;
+  std::string timeout_action_ = "reject";
   std::string fallback_ = "generic";
   bool first_come_ = false;
   bool strict_ = false;
@@ -88,8 +93,20 @@ void SimulateCommand::DeclareServing(CLI::App& app) {
              "Requests that one batch may hold (default 8).");
   AddDuration(app, "--max-queue-delay", Zero::kAllowed, &max_queue_delay_,
               "Time a request may wait for its batch to fill, such as 2ms (default 0).");
+  AddIntegers(app, "--preferred-batch-size", &preferred_batch_size_,
+              "Sizes at which a batch is formed at once, without the delay: 2,4.");
   AddInteger(app, "--max-queue-size", {0, 1 << 30}, &max_queue_size_,
              "Requests of one stream that may wait; one more is rejected (default 0: no bound).");
+  AddDuration(app, "--default-timeout", Zero::kAllowed, &default_timeout_,
+              "Time a request may wait before it has been batched, such as 1s (default 0: for "
+              "ever).");
+  AddChoice(app, "--timeout-action", {"reject", "delay"}, &timeout_action_,
+            "What happens to a request whose time is up: it expires, or goes behind the others "
+            "(default reject).");
+  AddFlag(app, "--predicted-deadline-admission",
+          &options_.serving.queue.predicted_deadline_admission,
+          "Reject on arrival what is predicted to miss the --slo, from the plan's costs and what "
+          "waits already.");
   AddInteger(app, "--max-concurrent-runs", {0, 1 << 20}, &max_concurrent_runs_,
              "Runs in flight (default 0: as many as the device has cores).");
   AddFlag(app, "--first-come", &first_come_,
@@ -112,6 +129,9 @@ void SimulateCommand::DeclareServing(CLI::App& app) {
 std::string SimulateCommand::Objection() const {
   if (arguments_.plan.empty()) return "simulate needs a PLAN";
   if (arguments_.traffic.path.empty()) return "simulate needs --traffic TRAFFIC";
+  if (options_.serving.queue.predicted_deadline_admission && !arguments_.slo) {
+    return "--predicted-deadline-admission needs --slo";
+  }
   return "";
 }
 
@@ -121,6 +141,15 @@ void SimulateCommand::Settle(const Invocation& invocation) {
   options_.serving.queue.max_queue_size = static_cast<int>(max_queue_size_);
   options_.serving.max_concurrent_runs = static_cast<int>(max_concurrent_runs_);
   if (max_queue_delay_) options_.serving.batching.max_queue_delay = *max_queue_delay_;
+  if (default_timeout_) options_.serving.queue.default_timeout = *default_timeout_;
+  if (timeout_action_ == "delay") {
+    options_.serving.queue.timeout_action = TimeoutAction::kDelay;
+  }
+  for (const std::int64_t size : preferred_batch_size_) {
+    // Those that are out of bounds are refused by these, whatever they are.
+    options_.serving.batching.preferred_batch_size.push_back(
+        static_cast<int>(std::clamp<std::int64_t>(size, 0, 1 << 30)));
+  }
   if (first_come_) options_.serving.batching.formation = BatchingOptions::Formation::kFirstCome;
   if (fallback_ == "nearest") options_.serving.fallback = Fallback::kNearest;
   if (fallback_ == "reject") options_.serving.fallback = Fallback::kReject;

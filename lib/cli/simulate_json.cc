@@ -38,6 +38,9 @@ void SetCounts(Json& object, const Counts& counts) {
   object["submitted"] = counts.submitted;
   object["ok"] = counts.ok;
   object["rejected"] = counts.rejected;
+  object["rejected_queue_full"] = counts.rejected_queue_full;
+  object["rejected_no_variant"] = counts.rejected_no_variant;
+  object["rejected_deadline"] = counts.rejected_deadline;
   object["expired"] = counts.expired;
   object["cancelled"] = counts.cancelled;
   object["failed"] = counts.failed;
@@ -126,6 +129,7 @@ Json CountersJson(const SimSummary& summary) {
   json["runs"] = summary.runs;
   json["steps"] = summary.steps;
   json["steals"] = summary.steals;
+  json["holds"] = summary.holds;
   json["stray_completions"] = summary.stray_completions;
   json["attribution_missing"] = summary.attribution_missing;
   return json;
@@ -173,8 +177,13 @@ Json OptionsJson(const SimulateView& view) {
   }
   json["max_batch_size"] = serving.batching.max_batch_size;
   json["max_queue_delay_ns"] = serving.batching.max_queue_delay.count();
+  json["preferred_batch_size"] = serving.batching.preferred_batch_size;
   json["first_come"] = serving.batching.formation == BatchingOptions::Formation::kFirstCome;
   json["max_queue_size"] = serving.queue.max_queue_size;
+  json["default_timeout_ns"] = serving.queue.default_timeout.count();
+  json["timeout_action"] =
+      serving.queue.timeout_action == TimeoutAction::kDelay ? "delay" : "reject";
+  json["predicted_deadline_admission"] = serving.queue.predicted_deadline_admission;
   json["max_concurrent_runs"] = serving.max_concurrent_runs;
   json["fallback"] = FallbackName(serving.fallback);
   json["phi"] = serving.phi;

@@ -40,6 +40,7 @@ bool Displaced(const sched::Node& node, CoreId core) {
 Attributor::Attributor(const device::Spec& device, const sched::DomainTable& domains, OnOk on_ok,
                        OnOther on_other)
     : device_(device),
+      domains_(domains),
       on_ok_(std::move(on_ok)),
       on_other_(std::move(on_other)),
       clock_(device.core_count(), ClockDomains(domains)),
@@ -78,9 +79,23 @@ void Attributor::OnReady(RunId id, const sched::Run& run, NodeId node, NodeId by
     return;
   }
   state.waiting = run.costs->shards[node.value()];
-  for (std::uint32_t i = 0; i < state.waiting; ++i) {
-    state.entered = clock_.Enter(env_->Now(), shape.domain.value(), run.slot);
-  }
+  for (std::uint32_t i = 0; i < state.waiting; ++i) state.entered = EnterWait(shape, run.slot);
+}
+
+Attributor::Reading Attributor::EnterWait(const sched::Node& node, std::uint64_t slot) {
+  const Instant now = env_->Now();
+  // In virtual time an idle core that could run a step and does not is one that the policy holds
+  // it from, which it does only where finish times are weighed.
+  if (domains_[node.domain].weighed) clock_.Hold(now, node.domain.value(), slot);
+  return clock_.Enter(now, node.domain.value(), slot);
+}
+
+Attributor::Reading Attributor::LeaveWait(const sched::Node& node, std::uint64_t slot,
+                                          const Reading& entered) {
+  const Instant now = env_->Now();
+  const Reading waited = clock_.Leave(now, node.domain.value(), slot, entered);
+  if (domains_[node.domain].weighed) clock_.Unhold(now, node.domain.value(), slot);
+  return waited;
 }
 
 void Attributor::OnStarted(CoreId core, const StepRef& step) {
@@ -89,8 +104,7 @@ void Attributor::OnStarted(CoreId core, const StepRef& step) {
   const Instant now = env_->Now();
   const sched::Node& shape = trace.run->graph->nodes()[step.node.value()];
   if (node.waiting > 0) {
-    on_core_[core.value()].waited =
-        clock_.Leave(now, shape.domain.value(), trace.run->slot, node.entered);
+    on_core_[core.value()].waited = LeaveWait(shape, trace.run->slot, node.entered);
     --node.waiting;
   } else {
     // Launched ahead of inputs whose run has failed since: it was never ready, so it did not wait.
@@ -259,7 +273,7 @@ void Attributor::OnRunEnded(RunId id) {
     NodeTrace& node = trace.nodes[n];
     const sched::Node& shape = trace.run->graph->nodes()[n];
     for (; node.waiting > 0; --node.waiting) {
-      clock_.Leave(env_->Now(), shape.domain.value(), trace.run->slot, node.entered);
+      (void)LeaveWait(shape, trace.run->slot, node.entered);
     }
   }
   trace.run = nullptr;

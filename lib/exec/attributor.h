@@ -116,12 +116,15 @@ class Attributor final : public sched::Observer, public StepListener {
   };
 
  private:
+  Reading EnterWait(const sched::Node& node, std::uint64_t slot);
+  Reading LeaveWait(const sched::Node& node, std::uint64_t slot, const Reading& entered);
   std::uint64_t* CountsAt(RunTrace& trace, std::uint32_t depth);
   Nanos ChainSum(RunTrace& trace, const sched::CostTable& table);
   Status FillRun(RunTrace& trace);
   Status Explain(RunTrace& trace, const sched::Request& request, RequestRecord& record);
 
   const device::Spec& device_;
+  const sched::DomainTable& domains_;
   OnOk on_ok_;
   OnOther on_other_;
   const sched::Env* env_ = nullptr;

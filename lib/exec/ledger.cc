@@ -21,6 +21,9 @@ void AddCounts(Counts& sum, const Counts& part) {
   sum.failed += part.failed;
   sum.in_flight += part.in_flight;
   sum.fallback += part.fallback;
+  sum.rejected_queue_full += part.rejected_queue_full;
+  sum.rejected_no_variant += part.rejected_no_variant;
+  sum.rejected_deadline += part.rejected_deadline;
   sum.within_slo += part.within_slo;
 }
 
@@ -46,6 +49,7 @@ telemetry::Counters ToCounters(const sched::StreamCounters& from) {
                    std::uint64_t count) {
     if (count > 0) list.push_back({name, count, Nanos{0}});
   };
+  reason(counters.rejected_by, "deadline", from.rejected_deadline);
   reason(counters.rejected_by, "no_variant", from.rejected_no_variant);
   reason(counters.rejected_by, "queue_full", from.rejected_queue_full);
   reason(counters.fallback_by, "out_of_envelope", from.fallback);
@@ -171,12 +175,17 @@ Status Ledger::FinishStreams(const sched::Scheduler& scheduler) {
     const sched::StreamCounters& told = scheduler.counters(sched::StreamId(s));
     Counts& counts = summary.counts;
     counts.fallback = told.fallback;
+    counts.rejected_queue_full = told.rejected_queue_full;
+    counts.rejected_no_variant = told.rejected_no_variant;
+    counts.rejected_deadline = told.rejected_deadline;
     if (counts.submitted != told.submitted || counts.ok != told.ok ||
         counts.rejected != told.rejected || counts.expired != told.expired ||
         counts.cancelled != told.cancelled || counts.failed != told.failed ||
         counts.in_flight != told.in_flight ||
         counts.submitted != counts.ok + counts.rejected + counts.expired + counts.cancelled +
-                                counts.failed + counts.in_flight) {
+                                counts.failed + counts.in_flight ||
+        counts.rejected !=
+            counts.rejected_queue_full + counts.rejected_no_variant + counts.rejected_deadline) {
       return Status(StatusCode::kInternal, absl::StrCat("stream \"", summary.name,
                                                         "\": two counts of its requests differ"));
     }
@@ -273,6 +282,7 @@ Result<std::shared_ptr<SimRecord>> Ledger::Finish(const SimConfig& config,
   summary.runs = scheduler.counters().runs;
   summary.steps = scheduler.counters().steps;
   summary.steals = scheduler.counters().steals;
+  summary.holds = scheduler.counters().holds;
   summary.stray_completions = scheduler.counters().stray_completions;
   summary.attribution_missing = attribution_missing;
   LEEWAY_RETURN_IF_ERROR(FinishStreams(scheduler));

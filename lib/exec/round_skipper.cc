@@ -31,7 +31,7 @@ void RoundSkipper::OnRound(Instant next) {
   std::int64_t rounds = left;
   rounds = std::min(rounds, (next - now.at - Nanos{1}).count() / period.count());
   if (rounds > 0) {
-    scheduler_.Repeat(now.round, rounds, before_->counters);
+    scheduler_.Repeat(now.round, rounds, period, before_->counters);
     world_.Repeat(rounds, period, before_->world);
     if (attributor_ != nullptr) attributor_->Repeat(now.round.run, rounds, *before_->attribution);
   }

@@ -35,6 +35,10 @@ Status CheckServing(const ServingOptions& serving) {
                                               "; at least 1 and at most max_batch_size ",
                                               serving.batching.max_batch_size));
   }
+  if (serving.queue.predicted_deadline_admission && serving.slo <= Nanos{0}) {
+    return base::InvalidArgument(absl::StrCat("predicted_deadline_admission needs an slo; it is ",
+                                              serving.slo.count(), " ns"));
+  }
   if (!(serving.phi >= 1 && serving.phi <= 1000)) {
     return base::InvalidArgument(absl::StrCat("phi is ", serving.phi, "; between 1 and 1000"));
   }
@@ -118,6 +122,8 @@ sched::StreamSpec SpecOf(const SimStream& stream, const ServingOptions& serving,
   spec.timeout_action = serving.queue.timeout_action == TimeoutAction::kDelay
                             ? sched::TimeoutAction::kDelay
                             : sched::TimeoutAction::kReject;
+  spec.allow_timeout_override = serving.queue.allow_timeout_override;
+  if (serving.queue.predicted_deadline_admission) spec.admission_deadline = serving.slo;
   spec.model = std::move(model);
   return spec;
 }

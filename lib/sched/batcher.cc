@@ -146,6 +146,28 @@ Batch Batcher::Form(SubQueue& queue, std::size_t limit) {
   return batch;
 }
 
+std::vector<Batcher::Front> Batcher::Fronts() const {
+  std::vector<Front> fronts;
+  for (std::uint32_t q = 0; q < queues_.size(); ++q) {
+    if (queues_[q].size() > 0) fronts.push_back(FrontOf(q, 0));
+  }
+  std::make_heap(fronts.begin(), fronts.end(), std::greater<>());
+  return fronts;
+}
+
+ExpectedBatch Batcher::Expect(const SubQueue& queue, std::size_t at) const {
+  ExpectedBatch batch;
+  batch.first = &queue.at(at);
+  const Model& model = *batch.first->model;
+  const std::size_t fits = model.MaxBatch(std::get<GraphId>(queue.binding), batch.first->dims);
+  batch.members = std::min({queue.size() - at, std::size_t{queue.max_batch}, fits});
+  // Fresh members come first, and the last of them is the newest.
+  const std::size_t end = at + batch.members;
+  const std::size_t fresh_end = std::min(end, queue.fresh.size());
+  batch.newest = queue.at(at < fresh_end ? fresh_end - 1 : end - 1).id;
+  return batch;
+}
+
 std::vector<Request> Batcher::Advance(Instant now) {
   now_ = now;
   std::vector<Request> expired = Expire(now);

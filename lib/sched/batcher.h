@@ -11,8 +11,10 @@
 #ifndef LEEWAY_SCHED_BATCHER_H_
 #define LEEWAY_SCHED_BATCHER_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -40,6 +42,13 @@ struct Batch {
   DimValues dims;  // the members' combined actual dims
 };
 
+// A batch that would close if no request came any more.
+struct ExpectedBatch {
+  const Request* first = nullptr;
+  std::size_t members = 0;
+  RequestId newest = 0;
+};
+
 class Batcher {
  public:
   Batcher(const BatchPolicy& policy, const std::vector<StreamSpec>& streams);
@@ -58,6 +67,25 @@ class Batcher {
 
   // Takes a waiting request out, if it is here.
   std::optional<Request> Remove(RequestId id);
+
+  // Calls visit(const ExpectedBatch&) for these batches in the order in which they would close if
+  // all were due, until it returns false. Members of a sub-queue are taken to be like the first of
+  // each batch.
+  template <typename Visit>
+  void ForEachExpected(Visit visit) const {
+    std::vector<Front> fronts = Fronts();
+    while (!fronts.empty()) {
+      std::pop_heap(fronts.begin(), fronts.end(), std::greater<>());
+      const Front front = fronts.back();
+      fronts.pop_back();
+      const SubQueue& queue = queues_[std::get<2>(front.rank)];
+      const ExpectedBatch batch = Expect(queue, front.at);
+      if (!visit(batch)) return;
+      if (front.at + batch.members == queue.size()) continue;
+      fronts.push_back(FrontOf(std::get<2>(front.rank), front.at + batch.members));
+      std::push_heap(fronts.begin(), fronts.end(), std::greater<>());
+    }
+  }
 
   // When Advance next has something to do; Max if never.
   Instant next_timer() const;
@@ -92,10 +120,27 @@ class Batcher {
       return fresh.empty() || late < Head(fresh.front()) ? late : Head(fresh.front());
     }
     std::size_t size() const { return fresh.size() + delayed.size(); }
+    // In the order in which they leave.
+    const Request& at(std::size_t i) const {
+      return i < fresh.size() ? fresh[i] : delayed[i - fresh.size()];
+    }
   };
   // Order among the due.
   using Rank = std::tuple<std::uint64_t, RequestId, std::uint32_t>;
 
+  // Where an expected batch of a sub-queue begins.
+  struct Front {
+    Rank rank;
+    std::size_t at = 0;
+    friend bool operator>(const Front& a, const Front& b) { return a.rank > b.rank; }
+  };
+
+  Front FrontOf(std::uint32_t queue, std::size_t at) const {
+    const Request& first = queues_[queue].at(at);
+    return {{first.slot, first.id, queue}, at};
+  }
+  std::vector<Front> Fronts() const;  // a heap
+  ExpectedBatch Expect(const SubQueue& queue, std::size_t at) const;
   std::uint32_t QueueOf(const Request& request);
   Rank RankOf(std::uint32_t queue) const {
     const Head oldest = queues_[queue].oldest();

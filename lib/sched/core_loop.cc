@@ -40,7 +40,11 @@ void Scheduler::Retire(CoreId core, const Completion& completion) {
   }
   in_flight.erase(found);
   room_.Add(core);
-  if (in_flight.empty()) idle_.Add(core);
+  if (in_flight.empty()) {
+    idle_.Add(core);
+  } else if (watches_fronts_) {
+    cores_[core.value()].front_since = env_.Now();
+  }
   if (observer_) observer_->OnRetired(core, step);
   Run& run = runs_[step.run];
   --run.steps_in_flight;
@@ -67,6 +71,7 @@ bool Scheduler::MayTake(CoreId thief, CoreId from, const LaneId& lane) const {
 void Scheduler::LearnDomains() {
   for (; known_domains_ < domains_.size(); ++known_domains_) {
     const DomainId domain(known_domains_);
+    weighs_ = weighs_ || domains_[domain].weighed;
     domains_[domain].allowed.ForEach(
         [&](CoreId core) { cores_[core.value()].domains.push_back(domain); });
   }
@@ -88,10 +93,12 @@ Scheduler::Best Scheduler::BestChoice(CoreId core) const {
         const LaneId lane{domain, affinity};
         const Key key = ready.best(lane);
         if (!key.valid() || (best.choice && key >= best.choice->key)) continue;
-        if (MayTake(core, queue, lane)) {
-          best.choice = Choice{queue, lane, key};
+        if (queue != core && domains_[domain].weighed) {
+          WeighLane(core, queue, lane, best);
+        } else if (MayTake(core, queue, lane)) {
+          best.choice = Choice{queue, lane, key, std::nullopt};
         } else {
-          best.held = std::min(best.held, key);
+          best.left_to_idle = std::min(best.left_to_idle, key);
         }
       }
     }
@@ -114,7 +121,7 @@ Scheduler::Best Scheduler::OwnFirst(CoreId core) const {
         const Key key = queue == core ? ready.best(lane) : ready.worst(lane);
         if (!key.valid() || !MayTake(core, queue, lane)) continue;
         if (best.choice && (queue == core) == (key >= best.choice->key)) continue;
-        best.choice = Choice{queue, lane, key};
+        best.choice = Choice{queue, lane, key, std::nullopt};
       }
     }
   }
@@ -126,6 +133,10 @@ std::optional<StepRef> Scheduler::Take(CoreId core, const Choice& choice) {
   StepRef step;
   if (choice.queue == core) {
     step = from.Pop(choice.lane);
+  } else if (choice.step) {
+    step = *choice.step;
+    from.Remove(choice.lane, choice.key, step);
+    ++counters_.steals;
   } else {
     // A step with a planned core moves alone; others move by half a class, to save coming back.
     std::vector<StepRef> taken;
@@ -151,7 +162,7 @@ std::optional<StepRef> Scheduler::TakeBest(CoreId core) {
     // A core never starts a step of a larger slot than one it leaves to an idle core: that one
     // might take something better yet. It comes back when the other has launched. Slots fall along
     // such deferrals, so that somebody always launches.
-    if (choice && best.held.valid() && best.held.slot() < choice->key.slot()) {
+    if (choice && best.left_to_idle.valid() && best.left_to_idle.slot() < choice->key.slot()) {
       deferred_.Add(core);
       return std::nullopt;
     }
@@ -160,7 +171,10 @@ std::optional<StepRef> Scheduler::TakeBest(CoreId core) {
     }
     if (!choice) return std::nullopt;
     // Steps of a run that has failed since are dropped on the way.
-    if (std::optional<StepRef> step = Take(core, *choice)) return step;
+    if (std::optional<StepRef> step = Take(core, *choice)) {
+      if (best.held.valid() && best.held.slot() < choice->key.slot()) ++counters_.holds;
+      return step;
+    }
     // Others may have left this core what it has just dropped.
     if (!deferred_.empty()) env_.Wake(std::exchange(deferred_, CoreSet()));
   }
@@ -228,13 +242,14 @@ void Scheduler::LaunchStep(CoreId core, const StepRef& step) {
   ++counters_.steps;
   order_.Started(run.slot);
   self.in_flight.push_back(step);
+  if (watches_fronts_ && self.in_flight.size() == 1) self.front_since = env_.Now();
   idle_.Remove(core);
   if (self.in_flight.size() >= self.launch_depth) room_.Remove(core);
   if (self.launch_depth > 1 && node.shards_unlaunched == 0) OfferChained(core, step);
   if (observer_) observer_->OnLaunch(core, step);
   env_.Launch(core, step);
   // The core has just become busy: what is planned here may now start sooner elsewhere.
-  if (self.ready.planned() > 0) env_.Wake(idle_);
+  if (self.ready.planned() > 0 || (weighs_ && self.ready.size() > 0)) env_.Wake(idle_);
   if (!deferred_.empty()) env_.Wake(std::exchange(deferred_, CoreSet()));
 }
 

@@ -118,6 +118,42 @@ Status Summarise(CostTable& table, const RunGraph& graph, const device::Spec& de
   return Status();
 }
 
+// Predicted core time of one repetition of each frame.
+void SumWork(CostTable& table, const RunGraph& graph) {
+  table.frame_work.assign(graph.frames().size(), Nanos{0});
+  for (std::size_t f = graph.frames().size(); f-- > 0;) {
+    // What never runs is not part of the sum that was held to its bound.
+    if (table.rounds[f] <= 0) continue;
+    const Frame& frame = graph.frames()[f];
+    for (std::uint32_t n = frame.first; n < frame.first + frame.count; ++n) {
+      const Node& node = graph.nodes()[n];
+      if (node.call && table.rounds[node.callee] > 0) {
+        table.frame_work[f] += table.times[node.callee] * table.frame_work[node.callee];
+      } else if (!node.call) {
+        table.frame_work[f] += static_cast<std::int64_t>(table.shards[n]) * table.soonest[n];
+      }
+    }
+  }
+  table.soonest_work = table.frame_work.empty() ? Nanos{0} : table.frame_work[0];
+}
+
+// Requires a summarised table, whose sums are below kMaxTime.
+void SetForecast(CostTable& table, const RunGraph& graph) {
+  table.soonest.assign(graph.nodes().size(), Nanos{0});
+  for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
+    if (graph.nodes()[n].call) continue;
+    Nanos least = table.alone_first(n);
+    for (std::size_t c = 0; c < table.classes; ++c) {
+      const Nanos alone = table.alone[n * table.classes + c];
+      if (alone > Nanos{0}) least = std::min(least, alone);
+    }
+    table.soonest[n] = std::max(Nanos{0}, table.predicted[n] - (table.alone_first(n) - least));
+  }
+  SumWork(table, graph);
+  table.soonest_path =
+      LongestPath(graph, table.times, [&](std::uint32_t n) { return table.soonest[n]; });
+}
+
 Status FillNode(const plan::Body& plan, const device::Spec& device, const DomainTable& domains,
                 const RunGraph& graph, std::uint32_t n, CostTable& table) {
   const Node& node = graph.nodes()[n];
@@ -168,6 +204,7 @@ Result<CostTable> MakeCostTable(const plan::Body& plan, const device::Spec& devi
     }
   }
   LEEWAY_RETURN_IF_ERROR(Summarise(table, graph, device));
+  SetForecast(table, graph);
   return table;
 }
 
@@ -202,12 +239,15 @@ Status Stretch(CostTable& table, Nanos floor, const RunGraph& graph, const devic
     }
     table.predicted[n] += table.alone_first(n) - before;
   }
-  return Summarise(table, graph, device);
+  LEEWAY_RETURN_IF_ERROR(Summarise(table, graph, device));
+  SetForecast(table, graph);
+  return Status();
 }
 
 Status MakeReal(CostTable& table, const device::Reality& reality,
                 std::span<const std::uint64_t> op_keys, const RunGraph& graph,
                 const device::Spec& device) {
+  table.modelled = table.alone;
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
     if (graph.nodes()[n].call) continue;
     // By the shape, whatever class of core it runs on.

@@ -45,7 +45,21 @@ struct CostTable {
   Nanos core_time{0};
   std::uint64_t steps = 0;
 
+  // As `alone` of the modelled device, where another one serves; else empty.
+  std::vector<Nanos> modelled;
+  // What forecasts are made of: predicted times on the fastest class that a node may run on, of the
+  // modelled device whatever serves. By node; by frame: core time of one repetition, calls
+  // included; the run's longest path, and its core time without the run's launch.
+  std::vector<Nanos> soonest;
+  std::vector<Nanos> frame_work;
+  Nanos soonest_path{0}, soonest_work{0};
+
   Nanos alone_first(std::size_t node) const { return alone[node * classes + first_class[node]]; }
+  // What the policy expects one shard to take on a core of the class, launch included.
+  Nanos expected(NodeId node, std::size_t core_class) const {
+    const std::size_t at = node.value() * classes + core_class;
+    return costs[at].launch + (modelled.empty() ? alone[at] : modelled[at]);
+  }
   const device::StepCost& cost(NodeId node, std::size_t core_class) const {
     return costs[node.value() * classes + core_class];
   }

@@ -18,6 +18,11 @@ Nanos TimesPhi(Nanos time, double phi) {
   return Nanos{base::MulDivCeil(time.count(), scaled, 1 << 20)};
 }
 
+// How many requests of a batch dim's value have room in a bound; one always has.
+std::int64_t RoomFor(std::int64_t value, std::int64_t bound) {
+  return std::max<std::int64_t>(1, bound / std::max<std::int64_t>(value, 1));
+}
+
 Result<const plan::Entry*> FindEntry(const plan::Body& plan, std::string_view name) {
   if (!name.empty()) {
     const std::optional<plan::Index> found = plan.FindEntry(name);
@@ -132,21 +137,24 @@ bool Model::Join(DimValues& batch, std::span<const std::int64_t> member) const {
   return true;
 }
 
+DimValues Model::Batch(std::span<const std::int64_t> dims, std::int64_t requests) const {
+  DimValues batch(dims.begin(), dims.end());
+  for (std::size_t d = 0; d < batch.size(); ++d) {
+    if (plan::IsBatchDim(plan_->dims[d])) batch[d] *= requests;
+  }
+  return batch;
+}
+
 Result<Nanos> Model::TimePerRequest(GraphId graph, std::span<const std::int64_t> dims) {
   const plan::Variant& variant = entry_->variants[graph.value()];
-  DimValues at(dims.begin(), dims.end());
   // As many requests of these dims as the opt batch has room for in every batch dim.
   std::int64_t requests = std::numeric_limits<std::int64_t>::max();
-  for (std::size_t d = 0; d < at.size(); ++d) {
+  for (std::size_t d = 0; d < dims.size(); ++d) {
     if (!plan::IsBatchDim(plan_->dims[d])) continue;
-    requests = std::min(requests, std::max<std::int64_t>(1, variant.envelope[d].opt /
-                                                                std::max<std::int64_t>(at[d], 1)));
+    requests = std::min(requests, RoomFor(dims[d], variant.envelope[d].opt));
   }
   if (requests == std::numeric_limits<std::int64_t>::max()) requests = 1;
-  for (std::size_t d = 0; d < at.size(); ++d) {
-    if (plan::IsBatchDim(plan_->dims[d])) at[d] *= requests;
-  }
-  LEEWAY_ASSIGN_OR_RETURN(auto costs, Costs(graph, Padded(graph, at)));
+  LEEWAY_ASSIGN_OR_RETURN(auto costs, Costs(graph, Padded(graph, Batch(dims, requests))));
   return costs->predicted_path / requests;
 }
 
@@ -159,6 +167,24 @@ Result<std::optional<GraphId>> Model::Bind(std::span<const std::int64_t> dims) {
     if (time >= best_time) continue;
     best = graph;
     best_time = time;
+  }
+  return best;
+}
+
+GraphId Model::ForBatch(GraphId bound, std::span<const std::int64_t> dims) {
+  if (bound == generic() || variant_count() == 1) return bound;
+  auto time = [&](GraphId graph) {
+    const auto costs = Costs(graph, Padded(graph, dims));
+    return costs.ok() ? (*costs)->predicted_path : Nanos::max();
+  };
+  GraphId best = bound;
+  Nanos best_time = time(bound);
+  for (GraphId graph : by_name_) {
+    if (graph == bound || !Covers(graph, dims)) continue;
+    const Nanos other = time(graph);
+    if (other >= best_time) continue;
+    best = graph;
+    best_time = other;
   }
   return best;
 }
@@ -194,6 +220,17 @@ std::uint32_t Model::MaxBatch(GraphId graph) const {
   for (std::size_t d = 0; d < plan_->dims.size(); ++d) {
     if (plan_->dims[d].batch_rule != BatchRule::kCount) continue;
     most = std::min(most, entry_->variants[graph.value()].envelope[d].max);
+  }
+  return static_cast<std::uint32_t>(most);
+}
+
+std::uint32_t Model::MaxBatch(GraphId graph, std::span<const std::int64_t> dims) const {
+  std::int64_t most = MaxBatch(graph);
+  if (!graph.valid() || graph == generic()) return static_cast<std::uint32_t>(most);
+  const plan::Variant& variant = entry_->variants[graph.value()];
+  for (std::size_t d = 0; d < plan_->dims.size(); ++d) {
+    if (!plan::IsBatchDim(plan_->dims[d])) continue;
+    most = std::min(most, RoomFor(dims[d], variant.envelope[d].max));
   }
   return static_cast<std::uint32_t>(most);
 }

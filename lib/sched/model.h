@@ -49,9 +49,16 @@ class Model {
   // Dims of a batch that `member` joins. False if a dim of rule EQUAL differs.
   bool Join(DimValues& batch, std::span<const std::int64_t> member) const;
 
+  // Dims of a batch of so many requests of these dims.
+  DimValues Batch(std::span<const std::int64_t> dims, std::int64_t requests) const;
+
   // The variant that covers `dims` with the least predicted time per request at the variant's opt
   // batch, padding included; ties by order of name. Nothing if none covers them.
   Result<std::optional<GraphId>> Bind(std::span<const std::int64_t> dims);
+  // What a batch of these dims that was bound to `bound` runs in: of the variants that cover it,
+  // the one of least predicted time; `bound` unless another is faster. The generic graph stays.
+  // What cannot be costed is not chosen.
+  GraphId ForBatch(GraphId bound, std::span<const std::int64_t> dims);
   // The variant that needs the least widening for `dims`: the one of least core time there, of
   // those that would still fit the SRAM. Nothing if none does.
   Result<std::optional<GraphId>> Nearest(std::span<const std::int64_t> dims);
@@ -60,6 +67,8 @@ class Model {
   // The most requests a batch of the graph may hold: the least envelope maximum of its COUNT dims.
   // Without a graph, the most of any variant.
   std::uint32_t MaxBatch(GraphId graph) const;
+  // As MaxBatch, of requests of these dims, which fill the SUM dims too.
+  std::uint32_t MaxBatch(GraphId graph, std::span<const std::int64_t> dims) const;
   // Whether the graph's variant covers a batch of these dims; the generic graph covers everything.
   bool Covers(GraphId graph, std::span<const std::int64_t> dims) const;
   // The dims that a batch runs at: padded by the variant; unchanged for the generic graph.

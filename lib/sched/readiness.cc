@@ -64,7 +64,9 @@ void Scheduler::PushShards(const Cascade& cascade, NodeId node) {
   step.generation = run.generation;
   step.round = run.frames[shape.frame].round;
   for (step.shard = 0; step.shard < run.costs->shards[node.value()]; ++step.shard) {
-    Enqueue(HomeOf(shape, step.shard, cascade.near), lane, key, step);
+    CoreId home = HomeOf(shape, step.shard, cascade.near);
+    if (domains_[shape.domain].weighed) home = SoonestFor(run, node, home);
+    Enqueue(home, lane, key, step);
   }
   order_.Readied();
   // With a launch depth a busy core may still have room for what no idle one can start.
@@ -134,7 +136,9 @@ std::int64_t Scheduler::rounds_left(const Round& round) const {
   return live ? run.frames[round.frame].rounds_left : 0;
 }
 
-void Scheduler::Repeat(const Round& round, std::int64_t rounds, const Counters& before) {
+void Scheduler::Repeat(const Round& round, std::int64_t rounds, Nanos period,
+                       const Counters& before) {
+  for (Core& core : cores_) core.front_since += rounds * period;
   // The number of the repetition stays: steps in flight are known by it.
   runs_[round.run].frames[round.frame].rounds_left -= rounds;
   const auto times = static_cast<std::uint64_t>(rounds);

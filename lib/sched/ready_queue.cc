@@ -30,27 +30,43 @@ void ReadyQueue::Push(LaneId id, Key key, StepRef step) {
   if (id.affinity == Affinity::kPlanned) ++planned_;
 }
 
+void ReadyQueue::Left(LaneId id, Lane::iterator from) {
+  --size_;
+  if (id.affinity == Affinity::kPlanned) --planned_;
+  if (from->head < from->steps.size()) return;
+  from->steps.clear();
+  spare_.push_back(std::move(from->steps));
+  lanes_[IndexOf(id)].erase(from);
+  best_ = Key{};
+  for (const Lane& other : lanes_) {
+    if (!other.empty()) best_ = std::min(best_, other.back().key);
+  }
+}
+
 StepRef ReadyQueue::TakeFront(LaneId id) {
   Lane& lane = lanes_[IndexOf(id)];
   Class& best = lane.back();
   const StepRef step = best.steps[best.head++];
-  --size_;
-  if (id.affinity == Affinity::kPlanned) --planned_;
-  if (best.head == best.steps.size()) {
-    best.steps.clear();
-    spare_.push_back(std::move(best.steps));
-    lane.pop_back();
-    best_ = Key{};
-    for (const Lane& other : lanes_) {
-      if (!other.empty()) best_ = std::min(best_, other.back().key);
-    }
-  } else if (best.head >= 64 && best.head * 2 >= best.steps.size()) {
-    // A class that never empties must not keep what has left it.
+  // A class that never empties must not keep what has left it.
+  if (best.head >= 64 && best.head < best.steps.size() && best.head * 2 >= best.steps.size()) {
     best.steps.erase(best.steps.begin(),
                      best.steps.begin() + static_cast<std::ptrdiff_t>(best.head));
     best.head = 0;
   }
+  Left(id, std::prev(lane.end()));
   return step;
+}
+
+void ReadyQueue::Remove(LaneId id, Key key, const StepRef& step) {
+  Lane& lane = lanes_[IndexOf(id)];
+  const auto from =
+      std::find_if(lane.begin(), lane.end(), [&](const Class& c) { return c.key == key; });
+  LEEWAY_CHECK(from != lane.end());
+  const auto found = std::find(from->steps.begin() + static_cast<std::ptrdiff_t>(from->head),
+                               from->steps.end(), step);
+  LEEWAY_CHECK(found != from->steps.end());
+  from->steps.erase(found);
+  Left(id, from);
 }
 
 StepRef ReadyQueue::Pop(LaneId id) {

@@ -54,6 +54,8 @@ class ReadyQueue {
   }
   // Best key of all lanes; invalid if all are empty.
   Key best() const { return best_; }
+  // Takes out this step of the lane. Requires it to be there.
+  void Remove(LaneId lane, Key key, const StepRef& step);
   // Takes the oldest step of the lane's best key. Requires a non-empty lane.
   StepRef Pop(LaneId lane);
   // Takes the oldest step of the lane's worst key. Requires a non-empty lane.
@@ -65,6 +67,17 @@ class ReadyQueue {
   // Of them, in lanes of affinity kPlanned.
   std::size_t planned() const { return planned_; }
 
+  // Calls visit(Key, StepRef) for the steps of the lane, the best first, until it returns true.
+  template <typename Visit>
+  void FindBest(LaneId lane, Visit visit) const {
+    const std::size_t index = IndexOf(lane);
+    if (index >= lanes_.size()) return;
+    for (auto c = lanes_[index].rbegin(); c != lanes_[index].rend(); ++c) {
+      for (std::size_t i = c->head; i < c->steps.size(); ++i) {
+        if (visit(c->key, c->steps[i])) return;
+      }
+    }
+  }
   // Calls visit(Key, StepRef) for every step of the lane, in no stated order.
   template <typename Visit>
   void ForEach(LaneId lane, Visit visit) const {
@@ -88,6 +101,8 @@ class ReadyQueue {
     return lane.domain.value() * 2 + static_cast<std::size_t>(lane.affinity);
   }
   StepRef TakeFront(LaneId id);
+  // Drops a class of the lane that has emptied, and counts the step that did it.
+  void Left(LaneId id, Lane::iterator from);
 
   std::vector<Lane> lanes_;
   std::vector<std::vector<StepRef>> spare_;  // emptied storage, used again

@@ -49,6 +49,10 @@ struct StreamSpec {
   // How long a request may wait unbatched; 0: for ever.
   Nanos timeout{0};
   TimeoutAction timeout_action = TimeoutAction::kReject;
+  // Whether a request's own timeout counts in place of this one.
+  bool allow_timeout_override = true;
+  // A request that is predicted to end later than this after its submit is rejected; 0: none is.
+  Nanos admission_deadline{0};
   // What new requests bind to. Freed with the last request bound to it once Swap() has replaced it.
   std::shared_ptr<Model> model;
   std::uint32_t version = 0;

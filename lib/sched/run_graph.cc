@@ -18,14 +18,26 @@ CoreSet ToSet(const std::vector<device::CoreIndex>& cores) {
   return set;
 }
 
+CoreSet CoresOf(const device::CoreClass& core_class) {
+  CoreSet all;
+  for (std::uint32_t i = 0; i < core_class.count; ++i) all.Add(CoreId(core_class.first_core + i));
+  return all;
+}
+
 CoreSet ClassesOf(const CoreSet& cores, const device::Spec& device) {
   CoreSet set;
   for (const device::CoreClass& core_class : device.classes) {
-    CoreSet all;
-    for (std::uint32_t i = 0; i < core_class.count; ++i) all.Add(CoreId(core_class.first_core + i));
+    const CoreSet all = CoresOf(core_class);
     if (!(all & cores).empty()) set = set | all;
   }
   return set;
+}
+
+bool SpansClasses(const CoreSet& cores, const device::Spec& device) {
+  return std::count_if(device.classes.begin(), device.classes.end(),
+                       [&](const device::CoreClass& core_class) {
+                         return !(cores & CoresOf(core_class)).empty();
+                       }) > 1;
 }
 
 // By operator: the group of the entry's first variant that runs it, null if none does.
@@ -92,6 +104,7 @@ Status RunGraphBuilder::Place(plan::PlacementMode mode,
   for (device::CoreIndex core : resolved.planned) node.planned.push_back(CoreId(core));
   // A preferred step may be stolen by any core of its classes.
   if (node.mode == plan::PlacementMode::kPreferred) domain.allowed = domain.of_class;
+  domain.weighed = SpansClasses(domain.allowed, device_);
   node.domain = domains_.Intern(domain);
   return Status();
 }

@@ -60,6 +60,7 @@ class RunPool {
   const Run& operator[](RunId id) const { return *runs_[id.value()]; }
   // The run a step belongs to, unless it has ended or failed since.
   Run* Live(const StepRef& step);
+  const Run* Live(const StepRef& step) const { return const_cast<RunPool*>(this)->Live(step); }
   std::size_t live() const { return live_; }
   std::size_t size() const { return runs_.size(); }
 

@@ -28,6 +28,7 @@ Scheduler::Scheduler(Env& env, const device::Spec& device, const DomainTable& do
   for (std::size_t c = 0; c < cores_.size(); ++c) {
     const std::size_t core_class = device.ClassOf(static_cast<device::CoreIndex>(c));
     cores_[c].launch_depth = std::max(1u, device.classes[core_class].launch_depth);
+    cores_[c].core_class = core_class;
     idle_.Add(CoreId(c));
     room_.Add(CoreId(c));
   }
@@ -38,6 +39,7 @@ Result<StreamId> Scheduler::OpenStream(StreamSpec spec) {
     return base::InvalidArgument(absl::StrCat("stream \"", spec.name, "\" has no model"));
   }
   LearnDomains();
+  watches_fronts_ = watches_fronts_ || weighs_ || spec.admission_deadline > Nanos{0};
   streams_.push_back(std::move(spec));
   stream_counters_.emplace_back();
   return StreamId(streams_.size() - 1);
@@ -89,16 +91,27 @@ Result<RequestId> Scheduler::Submit(StreamId stream, std::span<const std::int64_
                                           "stream \"", spec.name, "\": ", spec.max_queue_size,
                                           " requests wait already")));
   }
+  const bool overridden = timeout > Nanos{0} && spec.allow_timeout_override;
+  const Nanos limit = overridden ? timeout : spec.timeout;
+  if (limit > Nanos{0} && limit < Instant::Max() - now) request.expires = now + limit;
+  Nanos work{0};
   if (order_.by_work()) {
     const GraphId graph = bound->value_or(spec.model->generic());
     const auto alone = spec.model->Costs(graph, spec.model->Padded(graph, request.dims));
     if (!alone.ok()) return refuse(Outcome::kFailed, alone.status());
-    order_.Charge(stream, WeightOf(spec), (*alone)->core_time);
+    work = (*alone)->core_time;
   }
-  const Nanos limit = timeout > Nanos{0} ? timeout : spec.timeout;
-  if (limit > Nanos{0} && limit < Instant::Max() - now) request.expires = now + limit;
   const RequestId id = request.id;
   batcher_.Add(std::move(request));
+  if (spec.admission_deadline > Nanos{0} && Late(id, spec.admission_deadline)) {
+    ++counters.rejected_deadline;
+    EndRequest(*batcher_.Remove(id), Outcome::kRejected, nullptr);
+    return Status(
+        StatusCode::kDeadlineExceeded,
+        absl::StrCat("stream \"", spec.name, "\": the request is predicted to end more than ",
+                     spec.admission_deadline.count(), " ns after its submit"));
+  }
+  if (order_.by_work()) order_.Charge(stream, WeightOf(spec), work);
   CloseBatches();
   return id;
 }
@@ -186,6 +199,7 @@ void Scheduler::FailBatch(const Batch& batch, const Status& status) {
 
 void Scheduler::StartRun(Batch batch) {
   Model& model = *batch.members.front().model;
+  batch.graph = model.ForBatch(batch.graph, batch.dims);
   auto costs = model.Served(batch.graph, model.Padded(batch.graph, batch.dims));
   if (!costs.ok()) return FailBatch(batch, costs.status());
   const RunId id = runs_.Start(model.graph(batch.graph));

@@ -27,6 +27,7 @@
 #define LEEWAY_SCHED_SCHEDULER_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,6 +40,7 @@
 #include "sched/batcher.h"
 #include "sched/domain.h"
 #include "sched/env.h"
+#include "sched/forecast.h"
 #include "sched/inbox.h"
 #include "sched/observer.h"
 #include "sched/order.h"
@@ -56,18 +58,23 @@ struct SchedulerOptions {
   // Device time after which urgency counts one level more.
   Nanos ageing_interval = std::chrono::milliseconds(100);
   FallbackKind fallback = FallbackKind::kGeneric;
+  // What running a node on a core costs beyond its time there: weights that are not resident,
+  // inputs that are not local. Asked for steps of weighed domains only; null: nothing.
+  std::function<Nanos(const Run&, NodeId, CoreId)> moving;
 };
 
 // Per stream; submitted = ok + rejected + expired + cancelled + failed + in flight.
 struct StreamCounters {
   std::uint64_t submitted = 0, ok = 0, rejected = 0, expired = 0, cancelled = 0, failed = 0;
   std::uint64_t in_flight = 0;  // counted by itself: up at submit, down at the end
-  std::uint64_t rejected_queue_full = 0, rejected_no_variant = 0;
+  std::uint64_t rejected_queue_full = 0, rejected_no_variant = 0, rejected_deadline = 0;
   std::uint64_t fallback = 0;
 };
 
 struct Counters {
   std::uint64_t runs = 0, steps = 0, steals = 0, stray_completions = 0;
+  // Steps launched while one of a smaller slot was left to a busy core that will finish it sooner.
+  std::uint64_t holds = 0;
 };
 
 class Scheduler {
@@ -86,10 +93,11 @@ class Scheduler {
   void Swap(StreamId stream, std::shared_ptr<Model> model);
 
   // Submits a request of these dims (by the plan's dim index; within its domain). `timeout` bounds
-  // its wait until it is batched and overrides the stream's if positive. Every submit is counted
-  // and ends exactly once, the refused ones with the status here: kResourceExhausted for a full
-  // queue, kFailedPrecondition where no variant covers it and the fallback is REJECT, or the cost
-  // model's.
+  // its wait until it is batched and overrides the stream's if positive and allowed. Every submit
+  // is counted and ends exactly once, the refused ones with the status here: kResourceExhausted for
+  // a full queue, kDeadlineExceeded for one that is predicted to end after the stream's admission
+  // deadline, kFailedPrecondition where no variant covers it and the fallback is REJECT, or the
+  // cost model's.
   Result<RequestId> Submit(StreamId stream, std::span<const std::int64_t> dims, Nanos timeout,
                            std::uint64_t user);
 
@@ -115,8 +123,8 @@ class Scheduler {
   bool alone() const;
   // Repetitions of the frame that have not begun; 0 if its run has ended.
   std::int64_t rounds_left(const Round& round) const;
-  // Takes `rounds` repetitions as done; each does what was done since `before`.
-  void Repeat(const Round& round, std::int64_t rounds, const Counters& before);
+  // Takes `rounds` repetitions of `period` as done; each does what was done since `before`.
+  void Repeat(const Round& round, std::int64_t rounds, Nanos period, const Counters& before);
 
   const Run& run(RunId id) const { return runs_[id]; }
   const StreamCounters& counters(StreamId stream) const { return stream_counters_[stream.value()]; }
@@ -145,18 +153,22 @@ class Scheduler {
     ReadyQueue ready;
     std::vector<StepRef> in_flight;  // launched, in order
     std::vector<StepRef> chained;    // may follow what is in flight here
+    // When the first of them became the first; kept where somebody asks.
+    Instant front_since;
     std::uint32_t launch_depth = 1;
+    std::size_t core_class = 0;
     std::vector<DomainId> domains;  // that allow the core
   };
   struct Choice {
     CoreId queue;
     LaneId lane;
     Key key;
+    std::optional<StepRef> step;  // of a weighed domain, from another queue: this very one
   };
   struct Best {
     std::optional<Choice> choice;
-    // Best key that is left to a planned core which is idle.
-    Key held;
+    // Best key that is left to an idle core, and to a busy one that will finish it sooner.
+    Key left_to_idle, held;
   };
 
   // Admission (scheduler.cc).
@@ -166,6 +178,13 @@ class Scheduler {
   void FailBatch(const Batch& batch, const Status& status);
   void EndRun(RunId id, Outcome outcome);
   void SetBatchTimer();
+
+  // Predicted deadlines (deadline.cc).
+  bool Late(RequestId newest, Nanos deadline) const;
+  std::vector<RunLoad> LoadsInFlight() const;
+  Nanos Unlaunched(const Run& run, std::uint32_t frame) const;
+  Nanos PredictedStep(const Run& run, NodeId node) const;
+  std::optional<RunLoad> LoadOf(const ExpectedBatch& batch) const;
 
   // Readiness (readiness.cc). A cascade follows an end through calls of no repetitions without
   // recursion: `ended` are nodes that have ended and whose successors are still to be told.
@@ -193,6 +212,13 @@ class Scheduler {
   void LearnDomains();
   std::optional<StepRef> TakeChained(CoreId core, Key limit);
   bool MayTake(CoreId thief, CoreId from, const LaneId& lane) const;
+  // Affinity (affinity.cc).
+  void WeighLane(CoreId thief, CoreId from, const LaneId& lane, Best& best) const;
+  bool FinishesSooner(CoreId thief, CoreId from, Affinity affinity, const StepRef& step) const;
+  Nanos TimeOn(CoreId core, const Run& run, NodeId node) const;
+  Nanos BusyFor(CoreId core) const;
+  Nanos FinishOn(CoreId core, const Run& run, NodeId node) const;
+  CoreId SoonestFor(const Run& run, NodeId node, CoreId home) const;
   std::optional<StepRef> Take(CoreId core, const Choice& choice);
   void Enqueue(CoreId core, LaneId lane, Key key, const StepRef& step) {
     cores_[core.value()].ready.Push(lane, key, step);
@@ -224,6 +250,8 @@ class Scheduler {
   RequestId next_request_ = 0;
   Instant batch_timer_ = Instant::Max();
   bool closing_ = false;
+  bool watches_fronts_ = false;  // for admission deadlines or weighed domains
+  bool weighs_ = false;          // some domain is weighed
   Round last_round_;
 
   std::vector<Inbox> inboxes_;         // by core

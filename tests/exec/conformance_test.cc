@@ -59,6 +59,20 @@ TEST_CASE("a waiting request expires when its time is up, and a running one does
   CHECK(harness.scheduler.counters(stream).expired == 1);
 }
 
+TEST_CASE("a request's own timeout counts only where the stream allows it", "[exec][admission]") {
+  sched::SchedulerOptions options;
+  options.batching.max_batch_size = 1;
+  Harness harness = OneCore(1000, options);
+  sched::StreamSpec spec;
+  spec.timeout = Nanos{300};
+  spec.allow_timeout_override = GENERATE(false, true);
+  const sched::StreamId stream = harness.Open(spec);
+  // The second waits 990 ns.
+  harness.Serve({{0, 0, 1, Nanos{0}}, {10, 0, 1, Nanos{5000}}});
+  CHECK(harness.scheduler.counters(stream).expired == (spec.allow_timeout_override ? 0 : 1));
+  CHECK(harness.scheduler.counters(stream).ok == (spec.allow_timeout_override ? 2 : 1));
+}
+
 TEST_CASE("a timed out request of a DELAY stream goes behind the others and still ends OK",
           "[exec][admission]") {
   sched::SchedulerOptions options;

@@ -114,6 +114,12 @@ class Harness {
     return scheduler.OpenStream(std::move(spec)).value();
   }
 
+  sched::StreamId Open(sched::StreamSpec spec) {
+    spec.name = "stream";
+    spec.model = model_;
+    return scheduler.OpenStream(std::move(spec)).value();
+  }
+
   Result<sched::RequestId> Submit(const HarnessArrival& arrival) {
     const std::int64_t dims[] = {arrival.seq, 1};
     laws_.Submitted();

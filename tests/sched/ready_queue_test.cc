@@ -77,4 +77,40 @@ TEST_CASE("a ready queue gives the best or worst key's oldest step, like a sorte
   CHECK(queue.size() == left);
 }
 
+TEST_CASE("a step taken out from the middle of a lane leaves the others in their order",
+          "[sched][ready_queue][property]") {
+  const auto seed = GENERATE(range(0u, 50u));
+  CAPTURE(seed);
+  base::Prng prng(seed);
+  ReadyQueue queue;
+  const LaneId lane{DomainId(1), Affinity::kPlanned};
+  std::map<Key, std::deque<std::uint32_t>> expected;
+  const auto steps = 1 + static_cast<std::uint32_t>(prng.Below(60));
+  for (std::uint32_t i = 0; i < steps; ++i) {
+    const Key key = Key::Of(prng.Below(5), 3);
+    queue.Push(lane, key, StepOf(i));
+    expected[key].push_back(i);
+  }
+  while (!expected.empty()) {
+    std::vector<std::pair<Key, std::uint32_t>> order, seen;
+    for (const auto& [key, ids] : expected) {
+      for (std::uint32_t id : ids) order.emplace_back(key, id);
+    }
+    queue.FindBest(lane, [&](Key key, const StepRef& step) {
+      seen.emplace_back(key, step.run.value());
+      return false;
+    });
+    REQUIRE(seen == order);
+    REQUIRE(queue.best() == order.front().first);
+    REQUIRE(queue.planned() == order.size());
+    const auto [key, id] = order[prng.Below(order.size())];
+    queue.Remove(lane, key, StepOf(id));
+    std::deque<std::uint32_t>& ids = expected[key];
+    ids.erase(std::find(ids.begin(), ids.end(), id));
+    if (ids.empty()) expected.erase(key);
+  }
+  CHECK(queue.size() == 0);
+  CHECK_FALSE(queue.best().valid());
+}
+
 }  // namespace leeway::sched

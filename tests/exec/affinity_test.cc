@@ -1,0 +1,198 @@
+// Where steps go on cores that take different times for them, or to which something has to be
+// moved.
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/prng.h"
+#include "tests/catch.h"
+#include "tests/exec/harness.h"
+#include "tests/exec/random_system.h"
+#include "tests/support/task_graphs.h"
+
+namespace leeway {
+namespace {
+
+using testing::Harness;
+using testing::HarnessArrival;
+using testing::System;
+using testing::Task;
+using testing::TaskGraph;
+
+constexpr auto kAny = plan::PlacementMode::kAny;
+constexpr auto kPreferred = plan::PlacementMode::kPreferred;
+constexpr sched::CoreId kPlanned{0}, kOther{1};
+
+TaskGraph OneTask(plan::PlacementMode mode) {
+  Task task{100, {}, mode, {}, 1, 0};
+  if (mode == kPreferred) task.cores = {0};
+  return {task};
+}
+
+// Preferred groups may run on cores of another class too.
+std::shared_ptr<const plan::Body> PreferAlso(const plan::Body& plan, const char* core_class) {
+  auto body = std::make_shared<plan::Body>(plan);
+  for (plan::Variant& variant : body->entries[0].variants) {
+    for (plan::Group& group : variant.groups) {
+      if (group.placement.mode != kPreferred) continue;
+      group.placement.cores.push_back({.device = {}, .core_class = core_class, .index = 0});
+    }
+  }
+  return body;
+}
+
+// Two cores of a class each.
+testing::DeviceShape TwoClasses() {
+  testing::DeviceShape shape;
+  shape.cores = 1;
+  shape.more_classes = {{"other", 1}};
+  return shape;
+}
+
+sched::SchedulerOptions OneByOne() {
+  sched::SchedulerOptions options;
+  options.batching.max_batch_size = 1;
+  options.max_concurrent_runs = 8;
+  return options;
+}
+
+// A step of 100 ns is planned on core 0, and core 1 may take it. What moving costs is a core's own.
+struct MovingSystem {
+  std::vector<std::uint32_t> cores;  // by launch
+  std::vector<exec::RequestRecord> records;
+  std::uint64_t holds = 0;
+
+  MovingSystem(Nanos to_planned, Nanos to_other, const std::vector<HarnessArrival>& arrivals) {
+    sched::SchedulerOptions options = OneByOne();
+    options.moving = [=](const sched::Run&, sched::NodeId, sched::CoreId core) {
+      return core == kPlanned ? to_planned : to_other;
+    };
+    Harness harness(PreferAlso(*testing::PlanOf({{"a", 16, 8, OneTask(kPreferred)},
+                                                 {"b", 64, 8, OneTask(kAny)}}),
+                               "other"),
+                    testing::DeviceOf(TwoClasses()), options);
+    harness.Open(Priority(1));
+    harness.Open(Priority(2));
+    harness.watch.on_launch = [&](sched::CoreId core, const sched::StepRef&) {
+      cores.push_back(core.value());
+    };
+    harness.on_ok = [&](const exec::RequestRecord& record) { records.push_back(record); };
+    harness.Serve(arrivals);
+    holds = harness.scheduler.counters().holds;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a preferred step goes to its planned core unless another finishes it sooner",
+          "[exec][placement]") {
+  using Cores = std::vector<std::uint32_t>;
+  const std::vector<HarnessArrival> one = {HarnessArrival{}};
+  CHECK(MovingSystem(Nanos{0}, Nanos{0}, one).cores == Cores{0});
+  CHECK(MovingSystem(Nanos{50}, Nanos{50}, one).cores == Cores{0});
+  CHECK(MovingSystem(Nanos{50}, Nanos{49}, one).cores == Cores{1});
+  // The second comes when the planned core is busy for 60 ns more.
+  const std::vector<HarnessArrival> two = {{0, 0, 1, Nanos{0}}, {40, 0, 1, Nanos{0}}};
+  CHECK(MovingSystem(Nanos{0}, Nanos{0}, two).cores == Cores{0, 1});
+  CHECK(MovingSystem(Nanos{0}, Nanos{59}, two).cores == Cores{0, 1});
+  CHECK(MovingSystem(Nanos{0}, Nanos{60}, two).cores == Cores{0, 0});
+  CHECK(MovingSystem(Nanos{0}, Nanos{1000}, two).cores == Cores{0, 0});
+}
+
+TEST_CASE("a step that is held for its planned core waits for imbalance", "[exec][attribution]") {
+  const MovingSystem system(Nanos{0}, Nanos{70}, {{0, 0, 1, Nanos{0}}, {40, 0, 1, Nanos{0}}});
+  REQUIRE(system.records.size() == 2);
+  CHECK(system.records[1].latency == Nanos{160});
+  CHECK(system.records[1].parts.part(Cause::kCoreImbalance) == Nanos{60});
+  CHECK(system.records[1].parts.part(Cause::kDispatch) == Nanos{0});
+  CHECK(system.records[1].parts.total() == system.records[1].latency);
+}
+
+TEST_CASE("a hold keeps no core from other work, and is counted where that is less urgent",
+          "[exec][placement]") {
+  // At 40 an urgent step is held for core 0; at 50 a bulk one comes, which core 1 may begin.
+  const MovingSystem system(Nanos{0}, Nanos{70},
+                            {{0, 0, 1, Nanos{0}}, {40, 0, 1, Nanos{0}}, {50, 1, 40, Nanos{0}}});
+  CHECK(system.cores == std::vector<std::uint32_t>{0, 1, 0});
+  CHECK(system.holds == 1);
+  // Nothing is held where nothing costs a move.
+  CHECK(MovingSystem(Nanos{0}, Nanos{0}, {{0, 0, 1, Nanos{0}}, {40, 0, 1, Nanos{0}}}).holds == 0);
+}
+
+TEST_CASE("a free step goes to the faster of two idle cores, and at once to a slower idle one",
+          "[exec][placement]") {
+  // 1,000 bytes pass the slow port of core 0 in 4 µs, that of core 1 in 1 µs.
+  testing::DeviceShape shape;
+  shape.cores = 1;
+  shape.dma_bytes_per_second = 250'000'000;
+  shape.more_classes = {{"fast", 1, 1'000'000'000}};
+  const TaskGraph move = {Task{1, {}, kAny, {}, 1, 1000}};
+  Harness harness(testing::PlanOf({{"v", 64, 8, move}}), testing::DeviceOf(shape), OneByOne());
+  harness.Open(Priority(1));
+  std::vector<std::pair<std::int64_t, std::uint32_t>> launches;
+  harness.watch.on_launch = [&](sched::CoreId core, const sched::StepRef&) {
+    launches.emplace_back(harness.world.Now().count(), core.value());
+  };
+  harness.Serve({{0, 0, 1, Nanos{0}}, {100, 0, 1, Nanos{0}}, {50'000, 0, 1, Nanos{0}}});
+  CHECK(launches ==
+        std::vector<std::pair<std::int64_t, std::uint32_t>>{{0, 1}, {100, 0}, {50'000, 1}});
+}
+
+TEST_CASE(
+    "a core idles beside a ready step only if the step's own core is predicted to end it first",
+    "[exec][placement][property]") {
+  const auto seed = GENERATE(range(0u, 200u));
+  CAPTURE(seed);
+  const System system =
+      testing::RandomSystem(seed, testing::GraphShape::Bytes::kSome, 1, testing::Classes::kSeveral);
+  const device::Spec& device = *system.device;
+  Harness harness(PreferAlso(*system.plan, "more0"), system.device, system.options);
+  testing::OpenStreams(harness, system, seed);
+  struct Busy {
+    sched::StepRef step;
+    Instant since;
+  };
+  std::map<sched::CoreId, Busy> busy;
+  harness.watch.on_launch = [&](sched::CoreId core, const sched::StepRef& step) {
+    busy[core] = {step, harness.world.Now()};
+  };
+  harness.watch.on_retired = [&](sched::CoreId core, const sched::StepRef&) { busy.erase(core); };
+  auto time_on = [&](sched::CoreId core, const sched::StepRef& step) {
+    const sched::Run& run = harness.scheduler.run(step.run);
+    const Nanos first = run.nodes[step.node.value()].first ? device.run_launch : Nanos{0};
+    return first + run.costs->expected(step.node, device.ClassOf(core.value()));
+  };
+  auto finish_on = [&](sched::CoreId core, const sched::StepRef& step) {
+    Nanos begins{0};
+    if (const auto at = busy.find(core); at != busy.end()) {
+      const Instant ends = at->second.since + time_on(core, at->second.step);
+      begins = std::max(Nanos{1}, ends - harness.world.Now());
+    }
+    return begins + time_on(core, step);
+  };
+  std::size_t unjustified = 0, held = 0;
+  harness.after_instant = [&] {
+    harness.scheduler.ForEachReady(
+        [&](sched::CoreId queue, sched::LaneId lane, sched::Key, const sched::StepRef& step) {
+          harness.domains()[lane.domain].allowed.ForEach([&](sched::CoreId core) {
+            if (busy.count(core) > 0) return;
+            ++held;
+            if (lane.affinity == sched::Affinity::kNone) ++unjustified;
+            if (finish_on(core, step) < finish_on(queue, step)) ++unjustified;
+          });
+        });
+  };
+  std::size_t wrong = 0;
+  harness.on_ok = [&](const exec::RequestRecord& record) {
+    if (record.parts.total() != record.latency) ++wrong;
+    if (record.parts.part(Cause::kDispatch) != Nanos{0}) ++wrong;
+  };
+  harness.Serve(system.arrivals);
+  CHECK(unjustified == 0);
+  CHECK(wrong == 0);
+  CHECK(harness.scheduler.idle());
+}
+
+}  // namespace leeway
