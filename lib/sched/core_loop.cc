@@ -159,10 +159,11 @@ std::optional<StepRef> Scheduler::TakeBest(CoreId core) {
   while (true) {
     const Best best = order_.own_first() ? OwnFirst(core) : BestChoice(core);
     const std::optional<Choice>& choice = best.choice;
-    // A core never starts a step of a larger slot than one it leaves to an idle core: that one
-    // might take something better yet. It comes back when the other has launched. Slots fall along
+    // A core never starts a less urgent step than one it leaves to an idle core: that one might
+    // take something better yet. It comes back when the other has launched. Urgency rises along
     // such deferrals, so that somebody always launches.
-    if (choice && best.left_to_idle.valid() && best.left_to_idle.slot() < choice->key.slot()) {
+    if (choice && best.left_to_idle.valid() &&
+        best.left_to_idle.urgency() < choice->key.urgency()) {
       deferred_.Add(core);
       return std::nullopt;
     }
@@ -172,7 +173,7 @@ std::optional<StepRef> Scheduler::TakeBest(CoreId core) {
     if (!choice) return std::nullopt;
     // Steps of a run that has failed since are dropped on the way.
     if (std::optional<StepRef> step = Take(core, *choice)) {
-      if (best.held.valid() && best.held.slot() < choice->key.slot()) ++counters_.holds;
+      if (best.held.valid() && best.held.urgency() < choice->key.urgency()) ++counters_.holds;
       return step;
     }
     // Others may have left this core what it has just dropped.
@@ -218,7 +219,7 @@ std::optional<StepRef> Scheduler::TakeChained(CoreId core, Key limit) {
   chained.erase(std::remove_if(chained.begin(), chained.end(), stale), chained.end());
   auto key_of = [&](const StepRef& step) {
     const Run& run = runs_[step.run];
-    return order_.KeyOf(run.slot, run.graph->nodes()[step.node.value()].criticality);
+    return order_.KeyOf(run.urgency, run.graph->nodes()[step.node.value()].criticality);
   };
   const auto best =
       std::min_element(chained.begin(), chained.end(),
@@ -240,7 +241,7 @@ void Scheduler::LaunchStep(CoreId core, const StepRef& step) {
   --node.shards_unlaunched;
   ++run.steps_in_flight;
   ++counters_.steps;
-  order_.Started(run.slot);
+  order_.Started(run.urgency);
   self.in_flight.push_back(step);
   if (watches_fronts_ && self.in_flight.size() == 1) self.front_since = env_.Now();
   idle_.Remove(core);

@@ -7,7 +7,7 @@
 namespace leeway::sched {
 namespace {
 
-// A slot at most this far behind the oldest live one: urgency fits one 64-bit word of occupancy.
+// No slot is further behind the oldest live one: occupancy fits one word of 64 bits.
 constexpr std::uint64_t kSlotWindow = 63;
 
 }  // namespace
@@ -18,23 +18,23 @@ std::uint32_t WeightOf(const StreamSpec& stream) {
 }
 
 std::uint64_t Order::Admit(Instant now, StreamId stream, Priority priority) {
-  std::uint64_t slot = 0;
+  std::uint64_t urgency = 0;
   if (policy_ == Policy::kLeeway) {
-    slot = static_cast<std::uint64_t>(now.count() / ageing_.count()) +
-           static_cast<std::uint64_t>(priority.level()) - 1;
-    if (!live_slots_.empty()) slot = std::min(slot, live_slots_.begin()->first + kSlotWindow);
+    const auto behind = static_cast<std::uint64_t>(priority.level()) - 1;
+    urgency = static_cast<std::uint64_t>(now.count()) + behind * ageing_;
+    if (!live_.empty()) urgency = std::min(urgency, live_.begin()->first + kSlotWindow * ageing_);
   } else if (by_work()) {
-    if (live_slots_.empty()) tags_.Idle();
-    slot = tags_.Next(stream);
+    if (live_.empty()) tags_.Idle();
+    urgency = tags_.Next(stream);
   }
-  ++live_slots_[slot];
-  return slot;
+  ++live_[urgency];
+  return urgency;
 }
 
-void Order::Left(std::uint64_t slot) {
-  const auto live = live_slots_.find(slot);
-  LEEWAY_CHECK(live != live_slots_.end());
-  if (--live->second == 0) live_slots_.erase(live);
+void Order::Left(std::uint64_t urgency) {
+  const auto live = live_.find(urgency);
+  LEEWAY_CHECK(live != live_.end());
+  if (--live->second == 0) live_.erase(live);
 }
 
 }  // namespace leeway::sched

@@ -55,7 +55,7 @@ void Scheduler::Release(Cascade& cascade, NodeId node, NodeId by) {
 void Scheduler::PushShards(const Cascade& cascade, NodeId node) {
   const Run& run = runs_[cascade.run];
   const Node& shape = run.graph->nodes()[node.value()];
-  const Key key = order_.KeyOf(run.slot, shape.criticality);
+  const Key key = order_.KeyOf(run.urgency, shape.criticality);
   const LaneId lane{shape.domain, shape.mode == plan::PlacementMode::kPreferred ? Affinity::kPlanned
                                                                                 : Affinity::kNone};
   StepRef step;

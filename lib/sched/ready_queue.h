@@ -16,15 +16,15 @@
 
 namespace leeway::sched {
 
-// (slot, criticality): smaller goes first.
+// (urgency, criticality): smaller goes first.
 struct Key {
   static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t word = kNone;
 
-  static Key Of(std::uint64_t slot, std::uint32_t criticality) {
-    return Key{slot * kCriticalities + (kCriticalities - 1 - criticality)};
+  static Key Of(std::uint64_t urgency, std::uint32_t criticality) {
+    return Key{urgency * kCriticalities + (kCriticalities - 1 - criticality)};
   }
-  std::uint64_t slot() const { return word / kCriticalities; }
+  std::uint64_t urgency() const { return word / kCriticalities; }
   bool valid() const { return word != kNone; }
   friend constexpr auto operator<=>(Key, Key) = default;
 };

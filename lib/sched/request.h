@@ -23,7 +23,8 @@ struct Request {
   RequestId id = 0;
   StreamId stream;
   Instant admitted;
-  // Urgency, fixed at admission: smaller first.
+  // Fixed at admission: smaller first. The slot is its coarse part (sched/order.h).
+  std::uint64_t urgency = 0;
   std::uint64_t slot = 0;
   // The plan it is bound to, whatever the stream serves later. Versions tell a stream's plans
   // apart.

@@ -41,7 +41,7 @@ struct Run {
   const RunGraph* graph = nullptr;
   GraphId graph_id;
   std::shared_ptr<const CostTable> costs;  // at the padded dims
-  std::uint64_t slot = 0;                  // the smallest of the members'
+  std::uint64_t urgency = 0, slot = 0;     // the smallest of the members'
   std::vector<Request> members;
   DimValues dims;   // the members' combined actual dims
   Instant started;  // when the batch closed

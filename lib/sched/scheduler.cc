@@ -60,7 +60,8 @@ Result<RequestId> Scheduler::Submit(StreamId stream, std::span<const std::int64_
   request.id = next_request_++;
   request.stream = stream;
   request.admitted = now;
-  request.slot = order_.Admit(now, stream, spec.priority);
+  request.urgency = order_.Admit(now, stream, spec.priority);
+  request.slot = order_.SlotOf(request.urgency);
   request.model = spec.model;
   request.version = spec.version;
   request.dims = spec.model->Alone(dims);
@@ -161,7 +162,7 @@ void Scheduler::EndRequest(const Request& request, Outcome outcome, const Run* r
       break;
   }
   --counters.in_flight;
-  order_.Left(request.slot);
+  order_.Left(request.urgency);
   if (observer_) observer_->OnRequestEnded(request, outcome, run);
 }
 
@@ -210,8 +211,9 @@ void Scheduler::StartRun(Batch batch) {
   run.dims = std::move(batch.dims);
   run.members = std::move(batch.members);
   run.started = env_.Now();
-  run.slot = run.members.front().slot;
-  for (const Request& member : run.members) run.slot = std::min(run.slot, member.slot);
+  run.urgency = run.members.front().urgency;
+  for (const Request& member : run.members) run.urgency = std::min(run.urgency, member.urgency);
+  run.slot = order_.SlotOf(run.urgency);
   ++counters_.runs;
   if (observer_) observer_->OnRunStarted(id, run);
   Cascade cascade;

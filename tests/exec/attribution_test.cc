@@ -353,10 +353,10 @@ class WaitOracle {
     Advance();
     waiting_.clear();
     harness_.scheduler.ForEachReady(
-        [&](sched::CoreId, sched::LaneId, sched::Key key, const sched::StepRef& step) {
+        [&](sched::CoreId, sched::LaneId, sched::Key, const sched::StepRef& step) {
           const sched::Run& run = harness_.scheduler.run(step.run);
           waiting_.push_back({{step.run.value(), step.generation},
-                              CauseOf(where_[run.graph_id.value()], key.slot())});
+                              CauseOf(where_[run.graph_id.value()], run.slot)});
         });
   }
 

@@ -3,7 +3,7 @@
 //    is the sum of the times that they spent there.
 //  - Work is conserved: at the end of an instant no core is idle while a step that may run there is
 //    ready; each core runs one step at a time, and the time that cores run is that of the steps.
-//  - The slot invariant, at every dispatch: no core starts a step while one of a smaller slot that
+//  - The slot invariant, at every dispatch: no core starts a step while a more urgent one that
 //    may run there is ready. What a core launches behind a running step it does not start yet:
 //    there a step that some idle core may start is left to that one.
 //
@@ -44,11 +44,11 @@ class Laws {
   }
 
   void Launched(sched::CoreId core, const sched::StepRef& step) {
-    const std::uint64_t slot = scheduler_.run(step.run).slot;
+    const std::uint64_t urgency = scheduler_.run(step.run).urgency;
     const bool behind = launched_[core.value()] > 0;
     ForEachWaiting([&](const sched::CoreSet& allowed, sched::Key key) {
-      if (!allowed.Contains(core) || key.slot() >= slot) return;
-      if (!behind || !AnyIdle(allowed)) Break("a smaller slot was ready");
+      if (!allowed.Contains(core) || key.urgency() >= urgency) return;
+      if (!behind || !AnyIdle(allowed)) Break("a more urgent step was ready");
     });
     ++launched_[core.value()];
   }

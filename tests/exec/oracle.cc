@@ -195,7 +195,7 @@ struct Request {
   enum class State { kToCome, kWaiting, kRunning, kEnded } state = State::kToCome;
   std::size_t stream = 0;
   Time admitted = 0, expires = kNever, cancel = kNever;
-  std::uint64_t slot = 0;
+  std::uint64_t urgency = 0, slot = 0;
   Dims dims;
   std::size_t graph = kNone;  // none: bound when its batch closes
   std::size_t place = 0;      // among the waiting, first in first out
@@ -218,7 +218,7 @@ struct Run {
   bool live = true, failed = false;
   const Graph* graph = nullptr;
   std::shared_ptr<const sched::CostTable> costs;
-  std::uint64_t slot = 0;
+  std::uint64_t urgency = 0;
   std::vector<std::size_t> members;
   std::size_t in_flight = 0;
   std::vector<NodeState> nodes;
@@ -240,7 +240,7 @@ struct Core {
   device::StepCost cost;
 };
 
-using Key = std::pair<std::uint64_t, std::uint32_t>;  // (slot, 63 − criticality): smaller is first
+using Key = std::pair<std::uint64_t, std::uint32_t>;  // (urgency, 63 − criticality)
 constexpr Key kWorst{std::numeric_limits<std::uint64_t>::max(), 0};
 
 class Oracle {
@@ -298,7 +298,7 @@ class Oracle {
   };
   const Node& NodeOf(const Step& s) const { return runs_[s.run].graph->nodes[s.node]; }
   bool Alive(const Step& s) const { return runs_[s.run].live && !runs_[s.run].failed; }
-  Key KeyOf(const Step& s) const { return {runs_[s.run].slot, 63 - NodeOf(s).criticality}; }
+  Key KeyOf(const Step& s) const { return {runs_[s.run].urgency, 63 - NodeOf(s).criticality}; }
   bool Idle(std::size_t core) const { return cores_[core].in_flight.empty(); }
   bool AnyIdle(const Node& node) const;
   Found FindBest(std::size_t core) const;
@@ -476,17 +476,19 @@ void Oracle::End(std::size_t r, Outcome outcome) {
 void Oracle::Submit(std::size_t r) {
   Request& request = requests_[r];
   const auto priority = config_.streams[request.stream].priority.level();
-  request.slot =
-      static_cast<std::uint64_t>(now_ / config_.serving.ageing_interval.count() + priority - 1);
+  const auto interval = static_cast<std::uint64_t>(config_.serving.ageing_interval.count());
+  request.urgency =
+      static_cast<std::uint64_t>(now_) + static_cast<std::uint64_t>(priority - 1) * interval;
   std::size_t waiting = 0;
   for (const Request& other : requests_) {
     if (other.state != Request::State::kWaiting && other.state != Request::State::kRunning) {
       continue;
     }
-    // At most 63 behind the oldest live one.
-    request.slot = std::min(request.slot, other.slot + 63);
+    // At most 63 intervals behind the most urgent live one.
+    request.urgency = std::min(request.urgency, other.urgency + 63 * interval);
     waiting += other.state == Request::State::kWaiting && other.stream == request.stream;
   }
+  request.slot = request.urgency / interval;
   request.graph = Bind(request.dims);
   request.place = places_++;
   if (request.graph + 1 == graphs_.size()) {
@@ -631,7 +633,7 @@ void Oracle::StartBatch(const SubQueue& queue) {
   std::size_t graph = requests_[queue.members.front()].graph;
   Run run;
   Dims dims = requests_[queue.members.front()].dims;
-  run.slot = requests_[queue.members.front()].slot;
+  run.urgency = requests_[queue.members.front()].urgency;
   for (std::size_t m : queue.members) {
     if (run.members.size() == limit) break;
     Dims joined = dims;
@@ -645,7 +647,7 @@ void Oracle::StartBatch(const SubQueue& queue) {
     }
     dims = joined;
     run.members.push_back(m);
-    run.slot = std::min(run.slot, requests_[m].slot);
+    run.urgency = std::min(run.urgency, requests_[m].urgency);
   }
   if (graph == kNone) graph = Bind(dims);
   for (std::size_t m : run.members) requests_[m].state = Request::State::kRunning;
@@ -875,7 +877,7 @@ std::optional<Step> Oracle::TakeFound(std::size_t core, const Found& found) {
 std::optional<Step> Oracle::Take(std::size_t core) {
   while (true) {
     const Found found = FindBest(core);
-    // Never a step of a larger slot than one that is left to an idle core.
+    // Never a less urgent step than one that is left to an idle core.
     if (found.queue != kNone && found.held.first < found.key.first) {
       deferred_.insert(core);
       return std::nullopt;

@@ -185,10 +185,10 @@ TEST_CASE("wfq starts no step while one of a smaller start tag may run there",
   OpenStreams(harness, system, seed);
   std::size_t violations = 0;
   harness.watch.on_launch = [&](sched::CoreId core, const sched::StepRef& step) {
-    const std::uint64_t tag = harness.scheduler.run(step.run).slot;
+    const std::uint64_t tag = harness.scheduler.run(step.run).urgency;
     harness.scheduler.ForEachReady(
         [&](sched::CoreId, sched::LaneId lane, sched::Key key, const sched::StepRef&) {
-          if (harness.domains()[lane.domain].allowed.Contains(core) && key.slot() < tag) {
+          if (harness.domains()[lane.domain].allowed.Contains(core) && key.urgency() < tag) {
             ++violations;
           }
         });

@@ -94,7 +94,7 @@ TEST_CASE("the parts of every OK request add up to its latency, and none is nega
   CHECK(harness.attributor().status().ok());
 }
 
-TEST_CASE("no core starts a step while one of a smaller slot that may run there is ready",
+TEST_CASE("no core starts a step while a more urgent one that may run there is ready",
           "[exec][property]") {
   const auto seed = GENERATE(range(0u, 300u));
   const auto classes = GENERATE(Classes::kOne, Classes::kSeveral);
@@ -105,10 +105,10 @@ TEST_CASE("no core starts a step while one of a smaller slot that may run there 
   std::size_t dispatches = 0, violations = 0;
   harness.watch.on_launch = [&](sched::CoreId core, const sched::StepRef& step) {
     ++dispatches;
-    const std::uint64_t slot = harness.scheduler.run(step.run).slot;
+    const std::uint64_t urgency = harness.scheduler.run(step.run).urgency;
     harness.scheduler.ForEachReady(
         [&](sched::CoreId, sched::LaneId lane, sched::Key key, const sched::StepRef&) {
-          if (harness.domains()[lane.domain].allowed.Contains(core) && key.slot() < slot)
+          if (harness.domains()[lane.domain].allowed.Contains(core) && key.urgency() < urgency)
             ++violations;
         });
   };

@@ -10,16 +10,36 @@ Instant At(std::int64_t ns) { return Instant(Nanos{ns}); }
 
 }  // namespace
 
-TEST_CASE("by leeway a slot is the admission's interval and the priority, near the oldest live one",
+TEST_CASE("by leeway urgency is admission and an interval a level, near the most urgent live one",
           "[sched][order]") {
   Order order(Policy::kLeeway, Nanos{1000});
   CHECK(order.Admit(At(0), kStream, Priority(1)) == 0);
-  CHECK(order.Admit(At(999), kStream, Priority(3)) == 2);
-  CHECK(order.Admit(At(2500), kStream, Priority(1)) == 2);
-  // The oldest live slot is 0, then 2.
-  CHECK(order.Admit(At(500'000), kStream, Priority(1)) == 63);
+  CHECK(order.Admit(At(999), kStream, Priority(3)) == 2999);
+  CHECK(order.Admit(At(2500), kStream, Priority(1)) == 2500);
+  // At most 63 intervals behind: of the oldest, then of the next.
+  CHECK(order.Admit(At(500'000), kStream, Priority(1)) == 63'000);
   order.Left(0);
-  CHECK(order.Admit(At(500'000), kStream, Priority(1)) == 65);
+  CHECK(order.Admit(At(500'000), kStream, Priority(1)) == 65'500);
+}
+
+TEST_CASE("a slot is the interval of the admission and the level less one", "[sched][order]") {
+  Order order(Policy::kLeeway, Nanos{1000});
+  for (int level : {1, 2, 5}) {
+    for (std::int64_t at : {0, 1, 999, 1000, 1001, 2500}) {
+      const std::uint64_t urgency = order.Admit(At(at), kStream, Priority(level));
+      CHECK(order.SlotOf(urgency) == static_cast<std::uint64_t>(at / 1000 + level - 1));
+    }
+  }
+}
+
+TEST_CASE("the longest interval and the last instant keep keys valid and ordered",
+          "[sched][order]") {
+  Order order(Policy::kLeeway, Nanos::max());
+  const Instant last = At(std::int64_t{1} << 53);
+  const std::uint64_t urgent = order.Admit(last, kStream, Priority(1));
+  const std::uint64_t late = order.Admit(last, kStream, Priority(Priority::kLeastUrgent));
+  CHECK(order.KeyOf(late, 0).valid());
+  CHECK(order.KeyOf(urgent, 0) < order.KeyOf(late, kCriticalities - 1));
 }
 
 TEST_CASE("fifo and lifo-steal know no priorities", "[sched][order]") {

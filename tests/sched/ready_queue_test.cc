@@ -22,10 +22,10 @@ StepRef StepOf(std::uint32_t number) {
 
 }  // namespace
 
-TEST_CASE("a key orders by slot, then by criticality", "[sched][ready_queue]") {
+TEST_CASE("a key orders by urgency, then by criticality", "[sched][ready_queue]") {
   CHECK(Key::Of(3, 10) < Key::Of(4, 63));
   CHECK(Key::Of(3, 11) < Key::Of(3, 10));
-  CHECK(Key::Of(7, 0).slot() == 7);
+  CHECK(Key::Of(7, 0).urgency() == 7);
   CHECK_FALSE(Key{}.valid());
   CHECK(Key::Of(1'000'000'000, 0) < Key{});
 }
