@@ -230,7 +230,7 @@ Operator ReadOperator(Reader& reader, const Path& path, const pb::Operator& in) 
   NoteUnknown(reader, path, in);
   Operator out;
   out.name = reader.Name(path.At("name"), in.name());
-  out.kind = reader.Text(path.At("kind"), in.kind());
+  out.kind = reader.OptionalName(path.At("kind"), in.kind());
   out.inputs = ReadTensorRefs(reader, path, "inputs", in.inputs());
   out.outputs = ReadTensorRefs(reader, path, "outputs", in.outputs());
   out.work = ReadWork(reader, path, in.work());
