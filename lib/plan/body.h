@@ -273,6 +273,8 @@ inline constexpr std::uint64_t kMaxRunSteps = std::uint64_t{1} << 26;
 class Body {
  public:
   std::string model, producer, producer_version;
+  // Digest of the device it was compiled for: 32 bytes, or empty for any.
+  std::string target_device;
   std::vector<Dim> dims;
   std::vector<Tensor> tensors;
   std::vector<Entry> entries;

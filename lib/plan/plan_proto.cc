@@ -135,7 +135,7 @@ void ReadHeader(Reader& reader, const Path& path, const pb::Header& in) {
   body.model = reader.Name(path.At("model"), in.model());
   body.producer = reader.Text(path.At("producer"), in.producer());
   body.producer_version = reader.Text(path.At("producer_version"), in.producer_version());
-  reader.DigestBytes(path.At("target_device"), in.target_device());
+  body.target_device = reader.DigestBytes(path.At("target_device"), in.target_device());
   reader.DigestBytes(path.At("parent"), in.parent());
 }
 
