@@ -25,7 +25,7 @@ struct Lifetime {
 class Lifetimes {
  public:
   Lifetimes(const LinkedVariant& linked, LifetimeBudget& budget)
-      : linked_(linked), budget_(budget) {
+      : linked_(linked), budget_(budget), in_group_(linked.entry.operators.size(), 0) {
     for (const Arena& arena : linked.variant.arenas) {
       for (const ArenaSlot& slot : arena.slots) lives_.try_emplace(slot.tensor);
     }
@@ -61,9 +61,15 @@ class Lifetimes {
 
   void VisitGroup(Index g) {
     ++stamp_;
-    for (const Index op : linked_.variant.groups[g].ops) {
+    const std::vector<Index>& ops = linked_.variant.groups[g].ops;
+    for (const Index op : ops) in_group_[op] = stamp_;
+    for (const Index op : ops) {
       const Operator& member = linked_.entry.operators[op];
-      for (const Index tensor : member.inputs) Read(tensor, g);
+      for (const Index tensor : member.inputs) {
+        // What the group computes itself, again or not, it does not need from elsewhere.
+        const Index producer = linked_.uses.Producer(tensor);
+        if (producer == kNone || in_group_[producer] != stamp_) Read(tensor, g);
+      }
       if (linked_.owner[op] != g) continue;
       for (const Index tensor : member.outputs) {
         Lifetime* const life = Find(tensor);
@@ -78,8 +84,7 @@ class Lifetimes {
   // whoever looks at it once the run has ended.
   void Read(Index tensor, Index g) {
     std::vector<Index> open = {tensor};
-    while (!open.empty() && budget_ > 0) {
-      --budget_;
+    while (!open.empty()) {
       const Index read = open.back();
       open.pop_back();
       if (Lifetime* const life = Find(read)) {
@@ -93,6 +98,9 @@ class Lifetimes {
       if (producer == kNone || linked_.owner[producer] != kElided) continue;
       if (std::exchange(passed_[producer], stamp_) == stamp_) continue;
       const std::vector<Index>& inputs = linked_.entry.operators[producer].inputs;
+      if (budget_ < inputs.size()) budget_ = 0;
+      if (budget_ == 0) return;
+      budget_ -= inputs.size();
       open.insert(open.end(), inputs.begin(), inputs.end());
     }
   }
@@ -100,6 +108,8 @@ class Lifetimes {
   const LinkedVariant& linked_;
   LifetimeBudget& budget_;
   absl::flat_hash_map<Index, Lifetime> lives_;
+  // By operator: the stamp of the last group that lists it.
+  std::vector<Index> in_group_;
   // By elided operator: the last visit that passed through it.
   absl::flat_hash_map<Index, Index> passed_;
   Index stamp_ = 0;

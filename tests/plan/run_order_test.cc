@@ -346,6 +346,29 @@ TEST_CASE("slots that overlap name both tensors, the bytes, and who comes in bet
              Catch::Contains("both can be needed at once"));
 }
 
+TEST_CASE("a group that computes a tensor again does not need it", "[plan]") {
+  const auto plan = [](const std::string& again) {
+    return R"(header { model: "m" }
+      tensors { name: "x" kind: INPUT dtype: I8 shape: "8" }
+      tensors { name: "h" kind: ACTIVATION dtype: I8 shape: "8" }
+      tensors { name: "g" kind: ACTIVATION dtype: I8 shape: "8" }
+      tensors { name: "y" kind: OUTPUT dtype: I8 shape: "8" }
+      entries { name: "main"
+        operators { name: "a" inputs: "x" outputs: "h" }
+        operators { name: "b" inputs: "h" outputs: "g" }
+        operators { name: "c" inputs: ["g", "h"] outputs: "y" }
+        variants { name: "v"
+          fusion_groups { name: "a" ops: "a" }
+          fusion_groups { name: "b" ops: "b" }
+          fusion_groups { name: "c" )" +
+           again + R"( ops: "c" }
+          arenas { name: "t" bytes: "8" slots { tensor: "h" } slots { tensor: "g" } } } })";
+  };
+  CHECK(FindingsOf(Encode(plan(R"(ops: "a" recomputed: "a")"))) == "");
+  CHECK_THAT(FindingsOf(Encode(plan(""))),
+             Catch::Contains(R"(group "c", which uses the other, need not have ended)"));
+}
+
 TEST_CASE("what an elided operator and a view make of a tensor keeps it in use", "[plan]") {
   const auto plan = [](const std::string& last) {
     return R"(header { model: "m" }
