@@ -196,10 +196,10 @@ TEST_CASE("a profile that says more SRAM than a core has is a warning at its poi
   const Spec device = testing::Shipped();
   const std::int64_t sram = device.classes[0].sram_bytes;
   PlanMaker plan = Small();
-  plan::Group& group = plan.Group("matmul", {"matmul"});
+  plan.Group("matmul", {"matmul"});
   plan.Group("relu", {"relu"});
   const std::vector<std::int64_t> dims(plan.body().dims.size(), 1);
-  group.profile = {{dims, 10, 20, 0, sram}, {dims, 10, 20, 0, sram + 1}};
+  plan.variant().groups[0].profile = {{dims, 10, 20, 0, sram}, {dims, 10, 20, 0, sram + 1}};
   const std::vector<Finding> findings = CheckFit(plan.body(), device, 1);
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].severity == Severity::kWarning);
