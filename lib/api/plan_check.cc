@@ -4,6 +4,7 @@
 #include "device/plan_fit.h"
 #include "leeway/device.h"
 #include "leeway/plan.h"
+#include "plan/findings.h"
 #include "plan/load.h"
 
 namespace leeway {
@@ -15,14 +16,9 @@ Result<CheckResult> Plan::Check(std::string_view bytes, const Device* device) {
   if (device == nullptr || loaded.body == nullptr) return std::move(loaded.check);
   // How many runs share the device is the deployment's choice: one must fit in any case.
   constexpr int kConcurrentRuns = 1;
-  for (Finding& finding : device::CheckFit(*loaded.body, *device->spec(), kConcurrentRuns)) {
-    ++loaded.check.total;
-    if (finding.severity == Severity::kError) loaded.check.ok = false;
-    if (loaded.check.findings.size() < CheckResult::kMaxFindings) {
-      loaded.check.findings.push_back(std::move(finding));
-    }
-  }
-  return std::move(loaded.check);
+  plan::Findings findings(std::move(loaded.check));
+  device::CheckFit(*loaded.body, *device->spec(), kConcurrentRuns, findings);
+  return findings.Take();
 }
 
 }  // namespace v0

@@ -209,11 +209,12 @@ std::string Whole(double bytes) {
 
 class Fit {
  public:
-  Fit(const plan::Body& plan, const Spec& device, int concurrent_runs)
-      : plan_(plan), device_(device), runs_(concurrent_runs) {}
+  Fit(const plan::Body& plan, const Spec& device, int concurrent_runs, plan::Findings& findings)
+      : plan_(plan), device_(device), runs_(concurrent_runs), findings_(findings) {}
 
-  std::vector<Finding> Run() {
+  void Run() {
     const Path root("");
+    CheckTarget(root.At("header"));
     for (std::size_t e = 0; e < plan_.entries.size(); ++e) {
       const Path entry = root.At("entries", e);
       for (std::size_t v = 0; v < plan_.entries[e].variants.size(); ++v) {
@@ -221,10 +222,18 @@ class Fit {
       }
       CheckFallback(entry, plan_.entries[e]);
     }
-    return findings_.Take().findings;
   }
 
  private:
+  void CheckTarget(const Path& path) {
+    const auto& digest = device_.digest.bytes;
+    const std::string_view ours(reinterpret_cast<const char*>(digest.data()), digest.size());
+    if (plan_.target_device.empty() || plan_.target_device == ours) return;
+    findings_.Warning(path.At("target_device"), "the plan was compiled for another device than " +
+                                                    Quote(device_.name) + ", whose digest is " +
+                                                    device_.digest.ToHex());
+  }
+
   void CheckVariant(const Path& path, const plan::Entry& entry, const plan::Variant& variant) {
     const std::vector<DimValues> largest = LargestDims(variant).Find();
     DimValues low, high;
@@ -235,6 +244,7 @@ class Fit {
     for (std::size_t g = 0; g < variant.groups.size(); ++g) {
       const Path group = path.At("fusion_groups", variant.groups[g].listed);
       if (!CheckPlacement(group.At("placement"), variant.groups[g].placement)) continue;
+      CheckProfile(group.At("profile"), entry, variant.groups[g]);
       // What it calls is checked where it stands.
       if (plan::CallOf(entry, variant.groups[g]) != nullptr) continue;
       std::vector<DimValues> tried = largest;
@@ -343,6 +353,26 @@ class Fit {
     return ok;
   }
 
+  // A profile says what the compiler expects or has measured, elsewhere perhaps: a warning.
+  void CheckProfile(const Path& path, const plan::Entry& entry, const plan::Group& group) {
+    const auto resolved = ResolveGroup(entry, group, device_);
+    if (!resolved.ok()) return;
+    for (std::size_t i = 0; i < group.profile.size(); ++i) {
+      const std::int64_t peak = group.profile[i].sram_peak_bytes;
+      for (const CoreIndex core : resolved->allowed) {
+        const CoreClass& of = device_.classes[device_.ClassOf(core)];
+        if (peak <= of.sram_bytes) continue;
+        const Path point = path.At("points", i);
+        findings_.Warning(point.At("sram_peak_bytes"), std::to_string(peak) + " bytes exceed the " +
+                                                           std::to_string(of.sram_bytes) +
+                                                           " bytes of SRAM of core class " +
+                                                           Quote(of.name) + ", on which group " +
+                                                           Quote(group.name) + " may run");
+        return;
+      }
+    }
+  }
+
   // On every class that the group may run on.
   bool CheckCost(const Path& path, const plan::Entry& entry, const plan::Group& group,
                  const DimValues& dims) {
@@ -393,7 +423,7 @@ class Fit {
   const plan::Body& plan_;
   const Spec& device_;
   int runs_;
-  plan::Findings findings_;
+  plan::Findings& findings_;
 };
 
 // What a group adds to its operators' own needs: inner moves pass through the lanes.
@@ -428,8 +458,15 @@ Needs NeedsOf(const plan::Operator& op) {
   return needs;
 }
 
+void CheckFit(const plan::Body& plan, const Spec& device, int concurrent_runs,
+              plan::Findings& findings) {
+  Fit(plan, device, concurrent_runs, findings).Run();
+}
+
 std::vector<Finding> CheckFit(const plan::Body& plan, const Spec& device, int concurrent_runs) {
-  return Fit(plan, device, concurrent_runs).Run();
+  plan::Findings findings;
+  CheckFit(plan, device, concurrent_runs, findings);
+  return findings.Take().findings;
 }
 
 Result<ResolvedPlacement> ResolvePlacement(const plan::Placement& placement, const Spec& device,

@@ -8,15 +8,22 @@
 #include "device/spec.h"
 #include "leeway/plan.h"
 #include "plan/body.h"
+#include "plan/findings.h"
 
 namespace leeway::device {
 
-// Returns every finding, with field paths into the plan. Costs are looked at where a variant is
+// Reports every finding, with field paths into the plan. Costs are looked at where a variant is
 // largest: at its upper corner or, where constraints cut that off, as far as they let towards each
 // corner. DRAM: distinct weights of all variants + peak live activations (declared tensors, what a
 // CALL runs included) × `concurrent_runs` + state. Weights that stay on a core fit its SRAM. The
-// operators of an entry are looked at one by one too, at the ends of the dims' domains: the fallback
-// runs them so.
+// operators of an entry are looked at one by one too, at the ends of the dims' domains: the
+// fallback runs them so.
+//
+// Warnings: a plan that was compiled for another device, and a group whose profile says that it
+// takes more SRAM than a core has that it may run on.
+void CheckFit(const plan::Body& plan, const Spec& device, int concurrent_runs,
+              plan::Findings& findings);
+// As above; returns at most CheckResult::kMaxFindings.
 std::vector<Finding> CheckFit(const plan::Body& plan, const Spec& device, int concurrent_runs);
 
 struct ResolvedPlacement {

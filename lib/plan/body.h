@@ -7,6 +7,7 @@
 #ifndef LEEWAY_PLAN_BODY_H_
 #define LEEWAY_PLAN_BODY_H_
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -194,6 +195,41 @@ struct Residency {
   std::vector<CoreRef> cores;
 };
 
+// The groups that a core runs, in this order. A reference without an index means a set of cores,
+// which start them in this order.
+struct CoreOrder {
+  CoreRef core;
+  std::vector<Index> groups;
+};
+
+// `group` starts once `after` has ended.
+struct Wait {
+  Index group = 0, after = 0;
+};
+
+// Groups that no core lists run where and when they can.
+struct Schedule {
+  std::vector<CoreOrder> cores;
+  std::vector<Wait> waits;
+};
+
+// From `begin` to before `end`.
+struct ByteRange {
+  std::int64_t begin = 0, end = 0;
+};
+
+// Where a tensor lies in an arena.
+struct ArenaSlot {
+  Index tensor = 0;
+  Index listed = 0;  // its index in the message
+  // Its bytes where all dims are at the envelope's max, and at its min.
+  std::array<ByteRange, 2> bytes;
+};
+
+struct Arena {
+  std::vector<ArenaSlot> slots;
+};
+
 struct Variant {
   std::string name;
   std::vector<Range> envelope;  // by dim index
@@ -201,6 +237,8 @@ struct Variant {
   std::vector<Group> groups;  // in a topological order
   std::vector<Elided> elided;
   std::vector<Residency> residency;
+  Schedule schedule;
+  std::vector<Arena> arenas;
 };
 
 // A point of the joint distribution of dims that the compiler tuned for.
@@ -235,6 +273,8 @@ inline constexpr std::uint64_t kMaxRunSteps = std::uint64_t{1} << 26;
 class Body {
  public:
   std::string model, producer, producer_version;
+  // Digest of the device it was compiled for: 32 bytes, or empty for any.
+  std::string target_device;
   std::vector<Dim> dims;
   std::vector<Tensor> tensors;
   std::vector<Entry> entries;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "leeway/plan.h"
 
@@ -38,6 +39,10 @@ class Path {
 // Collects findings: the first CheckResult::kMaxFindings in full, a count of all.
 class Findings {
  public:
+  Findings() = default;
+  // Goes on after a check that has ended.
+  explicit Findings(CheckResult result) : result_(std::move(result)) {}
+
   void Error(const Path& path, std::string message);
   void Warning(const Path& path, std::string message);
   // Counts `more` findings that were not looked at one by one.

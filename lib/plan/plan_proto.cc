@@ -135,7 +135,7 @@ void ReadHeader(Reader& reader, const Path& path, const pb::Header& in) {
   body.model = reader.Name(path.At("model"), in.model());
   body.producer = reader.Text(path.At("producer"), in.producer());
   body.producer_version = reader.Text(path.At("producer_version"), in.producer_version());
-  reader.DigestBytes(path.At("target_device"), in.target_device());
+  body.target_device = reader.DigestBytes(path.At("target_device"), in.target_device());
   reader.DigestBytes(path.At("parent"), in.parent());
 }
 
@@ -230,7 +230,7 @@ Operator ReadOperator(Reader& reader, const Path& path, const pb::Operator& in) 
   NoteUnknown(reader, path, in);
   Operator out;
   out.name = reader.Name(path.At("name"), in.name());
-  out.kind = reader.Text(path.At("kind"), in.kind());
+  out.kind = reader.OptionalName(path.At("kind"), in.kind());
   out.inputs = ReadTensorRefs(reader, path, "inputs", in.inputs());
   out.outputs = ReadTensorRefs(reader, path, "outputs", in.outputs());
   out.work = ReadWork(reader, path, in.work());

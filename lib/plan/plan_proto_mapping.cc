@@ -144,7 +144,7 @@ void CheckExtents(Reader& reader, const Path& path, std::string_view field,
 
 void ReadKernel(Reader& reader, const Path& path, const pb::Kernel& in, Group& group) {
   NoteUnknown(reader, path, in);
-  group.kernel_key = reader.Text(path.At("key"), in.key());
+  group.kernel_key = reader.OptionalName(path.At("key"), in.key());
   group.workspace_bytes = reader.SizeOr(path.At("workspace_bytes"), in.workspace_bytes(), 0);
   reader.DigestBytes(path.At("blob_digest"), in.blob_digest());
   const Path launch = path.At("launch");
@@ -212,24 +212,30 @@ void ReadElided(Reader& reader, const Path& path, const pb::Variant& in, const N
   }
 }
 
-void CheckSchedule(Reader& reader, const Path& path, const pb::Schedule& in, const Names& groups) {
+Schedule ReadSchedule(Reader& reader, const Path& path, const pb::Schedule& in,
+                      const Names& groups) {
   NoteUnknown(reader, path, in);
+  Schedule out;
+  const auto find = [&](const Path& at, const std::string& name) {
+    return reader.Find(at, groups, "group", name).value_or(kUnresolved);
+  };
   for (std::size_t i = 0; i < static_cast<std::size_t>(in.cores_size()); ++i) {
     const pb::Schedule::Core& core = in.cores(static_cast<int>(i));
     const Path at = path.At("cores", i);
     NoteUnknown(reader, at, core);
-    ReadCore(reader, at.At("core"), core.core());
-    for (int j = 0; j < core.groups_size(); ++j) {
-      reader.Find(at.At("groups", static_cast<std::size_t>(j)), groups, "group", core.groups(j));
+    CoreOrder& order = out.cores.emplace_back();
+    order.core = ReadCore(reader, at.At("core"), core.core());
+    for (const std::string& group : core.groups()) {
+      order.groups.push_back(find(at.At("groups", order.groups.size()), group));
     }
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(in.waits_size()); ++i) {
     const pb::Schedule::Wait& wait = in.waits(static_cast<int>(i));
     const Path at = path.At("waits", i);
     NoteUnknown(reader, at, wait);
-    reader.Find(at.At("group"), groups, "group", wait.group());
-    reader.Find(at.At("after"), groups, "group", wait.after());
+    out.waits.push_back({find(at.At("group"), wait.group()), find(at.At("after"), wait.after())});
   }
+  return out;
 }
 
 }  // namespace
@@ -269,7 +275,7 @@ CoreRef ReadCore(Reader& reader, const Path& path, const pb::CoreRef& in) {
   CoreRef ref;
   if (in.has_device()) ref.device = in.device();
   if (in.has_index()) ref.index = in.index();
-  ref.core_class = reader.Text(path.At("class"), in.class_());
+  ref.core_class = reader.OptionalName(path.At("class"), in.class_());
   return ref;
 }
 
@@ -309,7 +315,7 @@ Group ReadGroup(Reader& reader, const Path& path, const pb::FusionGroup& in,
   NoteUnknown(reader, path, in);
   Group group;
   group.name = reader.Name(path.At("name"), in.name());
-  reader.Text(path.At("kind"), in.kind());
+  reader.OptionalName(path.At("kind"), in.kind());
   group.ops = ReadOps(reader, path, "ops", in.ops(), operators);
   group.recomputed = ReadOps(reader, path, "recomputed", in.recomputed(), operators);
   if (in.ops_size() == 0) {
@@ -340,7 +346,7 @@ void ReadVariantLinks(Reader& reader, const Path& path, const pb::Variant& in,
                       const Names& operators, const Names& groups, Variant& out) {
   ReadElided(reader, path, in, operators, out);
   ReadMemory(reader, path, in, out);
-  CheckSchedule(reader, path.At("schedule"), in.schedule(), groups);
+  out.schedule = ReadSchedule(reader, path.At("schedule"), in.schedule(), groups);
   CheckNumerics(reader, path.At("numerics"), in.numerics());
   ReadAnnotations(reader, path, "annotations", in.annotations());
 }

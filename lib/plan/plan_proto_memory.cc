@@ -1,6 +1,7 @@
 // Where a variant keeps tensors: layouts, residency, arenas.
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -98,13 +99,14 @@ class ArenaReader {
     if (ends_[0].dims == ends_[1].dims) ends_.pop_back();
   }
 
-  void Read(const Path& path, const pb::Arena& in) {
+  void Read(const Path& path, const pb::Arena& in, Arena& out) {
     NoteUnknown(reader_, path, in);
     reader_.Enum(path.At("memory_space"), in.memory_space(), pb::MemorySpace_MAX, pb::DRAM);
     const Expr bytes = reader_.Size(path.At("bytes"), in.bytes());
     for (End& end : ends_) end.arena_bytes = bytes(end.dims);
     for (int i = 0; i < in.slots_size(); ++i) {
-      ReadSlot(path.At("slots", static_cast<std::size_t>(i)), in.slots(i));
+      ReadSlot(path.At("slots", static_cast<std::size_t>(i)), in.slots(i), static_cast<Index>(i),
+               out);
     }
   }
 
@@ -114,7 +116,7 @@ class ArenaReader {
     std::int64_t arena_bytes = 0;
   };
 
-  void ReadSlot(const Path& path, const pb::Arena::Slot& in) {
+  void ReadSlot(const Path& path, const pb::Arena::Slot& in, Index listed, Arena& out) {
     NoteUnknown(reader_, path, in);
     const Expr offset = reader_.SizeOr(path.At("offset_bytes"), in.offset_bytes(), 0);
     const std::optional<Index> tensor =
@@ -128,9 +130,14 @@ class ArenaReader {
     } else if (!MayCompute(*tensor)) {
       reader_.findings().Error(path, name + " cannot be shown to fit: its shape is too long");
     } else {
-      for (const End& end : ends_) {
-        if (!Fits(path, name, *tensor, offset, end)) return;
+      ArenaSlot slot{*tensor, listed, {}};
+      for (std::size_t i = 0; i < slot.bytes.size(); ++i) {
+        const std::optional<ByteRange> bytes =
+            Place(path, name, *tensor, offset, ends_[std::min(i, ends_.size() - 1)]);
+        if (!bytes) return;
+        slot.bytes[i] = *bytes;
       }
+      out.slots.push_back(slot);
     }
   }
 
@@ -141,11 +148,14 @@ class ArenaReader {
     return instructions <= kUsual || reader_.TakeInstructions(instructions);
   }
 
-  bool Fits(const Path& path, const std::string& name, Index tensor, const Expr& offset,
-            const End& end) {
+  // Reports a tensor that leaves the arena.
+  std::optional<ByteRange> Place(const Path& path, const std::string& name, Index tensor,
+                                 const Expr& offset, const End& end) {
     const std::int64_t bytes = BytesOf(tensor, end.dims);
     const std::int64_t begin = offset(end.dims);
-    if (begin <= end.arena_bytes && bytes <= end.arena_bytes - begin) return true;
+    if (begin <= end.arena_bytes && bytes <= end.arena_bytes - begin) {
+      return ByteRange{begin, begin + bytes};
+    }
     std::string message = name + " takes " + std::to_string(bytes) + " bytes from " +
                           std::to_string(begin) + " on, beyond the arena's " +
                           std::to_string(end.arena_bytes);
@@ -154,7 +164,7 @@ class ArenaReader {
       message.append(" = ").append(std::to_string(end.dims[i]));
     }
     reader_.findings().Error(path, std::move(message));
-    return false;
+    return std::nullopt;
   }
 
   std::int64_t BytesOf(Index index, const std::vector<std::int64_t>& dims) const {
@@ -190,7 +200,7 @@ void ReadMemory(Reader& reader, const Path& path, const pb::Variant& in, Variant
     const Path at = path.At("arenas", i);
     reader.Name(at.At("name"), arena.name());
     reader.Declare(at, names, "arena", arena.name(), i);
-    arenas.Read(at, arena);
+    arenas.Read(at, arena, out.arenas.emplace_back());
   }
 }
 

@@ -97,8 +97,8 @@ Collective ReadCollective(Reader& reader, const Path& path, const pb::Collective
 
 SendReceive ReadSendReceive(Reader& reader, const Path& path, const pb::SendReceive& in,
                             bool send) {
-  reader.Text(path.At("peer"), in.peer());
-  reader.Text(path.At("channel"), in.channel());
+  reader.OptionalName(path.At("peer"), in.peer());
+  reader.OptionalName(path.At("channel"), in.channel());
   return {send, reader.Size(path.At("bytes"), in.bytes())};
 }
 

@@ -76,9 +76,17 @@ std::string Reader::Text(const Path& path, const std::string& text) {
   return text;
 }
 
+std::string Reader::OptionalName(const Path& path, const std::string& text) {
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  if (std::any_of(text.begin(), text.end(), is_control) && IsCleanText(text)) {
+    findings_.Warning(path, "name " + Quote(text) + " has control characters");
+  }
+  return Text(path, text);
+}
+
 std::string Reader::Name(const Path& path, const std::string& text) {
   if (text.empty()) findings_.Error(path, "a name is missing");
-  return Text(path, text);
+  return OptionalName(path, text);
 }
 
 std::string Reader::DigestBytes(const Path& path, const std::string& bytes) {

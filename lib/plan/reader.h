@@ -54,9 +54,13 @@ class Reader {
   // Registers body().dims and their domains: sizes can be read from then on.
   void DeclareDims(const Path& plan);
 
-  // Returns `text` if it is UTF-8 without NUL and, for a name, not empty.
-  std::string Name(const Path& path, const std::string& text);
+  // Returns `text`, or reports that it is not UTF-8 without NUL.
   std::string Text(const Path& path, const std::string& text);
+  // As Text, of a text that things are told apart or looked up by. Warns of control characters of
+  // ASCII: names are shown in one line.
+  std::string OptionalName(const Path& path, const std::string& text);
+  // As OptionalName, and not empty.
+  std::string Name(const Path& path, const std::string& text);
   // Reports a digest that is neither empty nor 32 bytes.
   std::string DigestBytes(const Path& path, const std::string& bytes);
 

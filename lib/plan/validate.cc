@@ -51,7 +51,7 @@ void SortOperators(const std::vector<Index>& order, Entry& entry) {
 }
 
 void ValidateEntry(const Body& body, const Path& path, Entry& entry, std::vector<Index>& slots,
-                   Findings& findings) {
+                   LifetimeBudget& budget, Findings& findings) {
   const TensorUses uses(body, entry, slots);
   LinkOperators(body, uses, path, entry, findings);
   const Order order = TopologicalOrder(
@@ -64,7 +64,7 @@ void ValidateEntry(const Body& body, const Path& path, Entry& entry, std::vector
                    }));
     return;
   }
-  VariantChecker checker(body, entry, uses, order.nodes, findings);
+  VariantChecker checker(body, entry, uses, order.nodes, budget, findings);
   for (std::size_t i = 0; i < entry.variants.size(); ++i) {
     checker.Check(path.At("variants", i), entry.variants[i]);
   }
@@ -83,9 +83,10 @@ void Validate(Body& body, Findings& findings) {
   CheckAliases(body, findings);
   CheckCalls(body, findings);
   std::vector<Index> slots(body.tensors.size(), kNone);
+  LifetimeBudget budget = std::size_t{1} << 24;
   const Path plan("");
   for (std::size_t i = 0; i < body.entries.size(); ++i) {
-    ValidateEntry(body, plan.At("entries", i), body.entries[i], slots, findings);
+    ValidateEntry(body, plan.At("entries", i), body.entries[i], slots, budget, findings);
   }
   CheckReachable(body, findings);
   if (findings.ok()) CheckSteps(body, findings);

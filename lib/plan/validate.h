@@ -14,6 +14,9 @@
 
 namespace leeway::plan {
 
+// In place of an operator's owner: the variant elides it.
+inline constexpr Index kElided = kNone - 1;
+
 // Checks a body as ReadPlan leaves it and completes it. A body with findings stays incomplete.
 // O(plan) time and memory.
 void Validate(Body& body, Findings& findings);
@@ -35,12 +38,36 @@ void WarnOfUnused(const Body& body, Findings& findings);
 void WarnOfDeadOperators(const Body& body, const TensorUses& uses, const Path& path,
                          const Entry& entry, Findings& findings);
 
+// Work that comparing the lifetimes of tensors in arenas may still take, of a whole plan.
+using LifetimeBudget = std::size_t;
+
+// What VariantChecker::Check knows of the groups of a variant before they are sorted.
+struct LinkedVariant {
+  const Body& body;
+  const Entry& entry;
+  const TensorUses& uses;
+  const Variant& variant;
+  // By operator: the group that owns it, or kElided.
+  const std::vector<Index>& owner;
+};
+
+// A core has one order, each group is in it once and in no more orders than it has shards, and the
+// orders and waits of the schedule can be kept. Returns whether all of that holds. O(variant).
+bool CheckSchedule(const Path& path, const LinkedVariant& linked, Findings& findings);
+
+// Tensors whose bytes overlap in an arena are never needed at the same time: whatever uses one of
+// them has ended before the other is written, or it is read last by the group that writes the other
+// in its place. Requires a schedule without findings. O(n log n) in the variant, and the budget: a
+// warning says so where that runs out.
+void CheckArenas(const Path& path, const LinkedVariant& linked, LifetimeBudget& budget,
+                 Findings& findings);
+
 // Checks the variants of one entry whose operators are linked and acyclic: coverage, convexity.
 class VariantChecker {
  public:
   // `order` is a topological order of the entry's operators. Borrows everything.
   VariantChecker(const Body& body, const Entry& entry, const TensorUses& uses,
-                 const std::vector<Index>& order, Findings& findings);
+                 const std::vector<Index>& order, LifetimeBudget& budget, Findings& findings);
 
   // Reports, or completes the variant: predecessors, reads and writes of groups; groups sorted.
   void Check(const Path& path, Variant& variant);
@@ -55,6 +82,8 @@ class VariantChecker {
   // elided operators multiply the waits beyond a bound.
   bool AddSources(const Operator& op, Index self, std::vector<Index>& sources);
   void ReportElidedEdges(const Path& path);
+  // What the order of the groups must allow.
+  void CheckOrder(const Path& path, const Variant& variant);
   // Reports groups that wait for each other: the path of operators by which one of them leaves and
   // comes back or, where each is left through other operators than it is entered by, the groups.
   void ReportCycle(const Path& path, const Variant& variant, const std::vector<Index>& cycle);
@@ -80,6 +109,7 @@ class VariantChecker {
   const Entry& entry_;
   const TensorUses& uses_;
   std::vector<Index> position_;  // of operators in the topological order
+  LifetimeBudget& budget_;
   Findings& findings_;
 
   // By operator: the group that owns it, kNone, or kElided.

@@ -7,7 +7,6 @@
 namespace leeway::plan {
 namespace {
 
-constexpr Index kElided = kNone - 1;
 constexpr Index kMany = kNone - 1;
 
 // Waits that pass through elided operators are listed per operator: a plan in which they outgrow
@@ -22,11 +21,13 @@ Index Merge(Index consumer, Index other) {
 }  // namespace
 
 VariantChecker::VariantChecker(const Body& body, const Entry& entry, const TensorUses& uses,
-                               const std::vector<Index>& order, Findings& findings)
+                               const std::vector<Index>& order, LifetimeBudget& budget,
+                               Findings& findings)
     : body_(body),
       entry_(entry),
       uses_(uses),
       position_(order.size()),
+      budget_(budget),
       findings_(findings),
       owner_(order.size(), kNone),
       elided_at_(order.size(), kNone),
@@ -48,6 +49,7 @@ void VariantChecker::Check(const Path& path, Variant& variant) {
         variant.groups.size(),
         [&](Index group) -> std::span<const Index> { return variant.groups[group].predecessors; });
     if (order.cycle.empty()) {
+      CheckOrder(path, variant);
       CollectReads(variant);
       CollectWrites(variant);
       SortGroups(order.nodes, variant);
@@ -56,6 +58,13 @@ void VariantChecker::Check(const Path& path, Variant& variant) {
     }
   }
   Reset(variant);
+}
+
+void VariantChecker::CheckOrder(const Path& path, const Variant& variant) {
+  const LinkedVariant linked{body_, entry_, uses_, variant, owner_};
+  if (CheckSchedule(path.At("schedule"), linked, findings_)) {
+    CheckArenas(path, linked, budget_, findings_);
+  }
 }
 
 void VariantChecker::ReportCycle(const Path& path, const Variant& variant,
@@ -118,6 +127,12 @@ void VariantChecker::SortGroups(const std::vector<Index>& order, Variant& varian
     std::sort(group.predecessors.begin(), group.predecessors.end());
   }
   variant.groups = std::move(sorted);
+  for (CoreOrder& list : variant.schedule.cores) {
+    for (Index& group : list.groups) group = position[group];
+  }
+  for (Wait& wait : variant.schedule.waits) {
+    wait = {position[wait.group], position[wait.after]};
+  }
 }
 
 void VariantChecker::AssignOwners(const Path& path, const Variant& variant) {

@@ -191,6 +191,58 @@ TEST_CASE("a group that no tile of the SRAM holds is found where the variant is 
   CHECK(CheckFit(plan.body(), device, 1).empty());
 }
 
+TEST_CASE("a profile that says more SRAM than a core has is a warning at its point",
+          "[device][unit]") {
+  const Spec device = testing::Shipped();
+  const std::int64_t sram = device.classes[0].sram_bytes;
+  PlanMaker plan = Small();
+  plan.Group("matmul", {"matmul"});
+  plan.Group("relu", {"relu"});
+  const std::vector<std::int64_t> dims(plan.body().dims.size(), 1);
+  plan.variant().groups[0].profile = {{dims, 10, 20, 0, sram}, {dims, 10, 20, 0, sram + 1}};
+  const std::vector<Finding> findings = CheckFit(plan.body(), device, 1);
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].severity == Severity::kWarning);
+  CHECK(findings[0].path ==
+        "entries[0].variants[0].fusion_groups[0].profile.points[1].sram_peak_bytes");
+  CHECK(findings[0].message == std::to_string(sram + 1) + " bytes exceed the " +
+                                   std::to_string(sram) + " bytes of SRAM of core class " +
+                                   "\"matrix\", on which group \"matmul\" may run");
+}
+
+TEST_CASE("a plan that was compiled for another device is a warning", "[device][unit]") {
+  const Spec device = testing::Shipped();
+  PlanMaker plan = Small();
+  plan.Group("matmul", {"matmul"});
+  plan.Group("relu", {"relu"});
+  plan.body().target_device = std::string(device.digest.bytes.begin(), device.digest.bytes.end());
+  CHECK(CheckFit(plan.body(), device, 1).empty());
+  plan.body().target_device = std::string(32, 'a');
+  const std::vector<Finding> findings = CheckFit(plan.body(), device, 1);
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].severity == Severity::kWarning);
+  CHECK(findings[0].path == "header.target_device");
+  CHECK(findings[0].message ==
+        "the plan was compiled for another device than "
+        "\"onnxim_tpuv4_c4\", whose digest is " +
+            device.digest.ToHex());
+}
+
+TEST_CASE("all findings are counted beyond those that are kept", "[device][unit]") {
+  PlanMaker plan = Small();
+  plan::Group& group = plan.Group("matmul", {"matmul"});
+  group.placement = {PlacementMode::kPinned, {}};
+  for (int i = 0; i < 1500; ++i) group.placement.cores.push_back(Ref("ghost"));
+  plan::Findings findings;
+  findings.Error(plan::Path("header"), "before");
+  CheckFit(plan.body(), testing::Shipped(), 1, findings);
+  const CheckResult result = findings.Take();
+  CHECK(result.total == 1501);
+  CHECK(result.findings.size() == CheckResult::kMaxFindings);
+  CHECK(result.findings[0].message == "before");
+  CHECK_FALSE(result.ok);
+}
+
 TEST_CASE("weights that stay on a core fit its SRAM together", "[device][unit]") {
   Spec device = testing::Shipped();
   PlanMaker plan = Small();

@@ -163,6 +163,49 @@ TEST_CASE("a cycle of a million operators is found in linear time", "[plan][host
   CheckLinear(cycle, IsRefused);
 }
 
+// Two chains of operators, a group each, beside each other. `mapping` is what the variant has
+// besides.
+std::string TwoChains(std::size_t operators,
+                      const std::function<std::string(std::size_t)>& mapping) {
+  const auto name = [](char of, std::size_t i) { return std::string(1, of) + std::to_string(i); };
+  std::string plan = In(4, In(1, "x") + "\x10\x01\x18\x0b" + In(4, "1"));
+  std::string entry = In(1, "main"), variant = In(1, "v");
+  for (std::size_t i = 0; i < operators; ++i) {
+    plan += In(4, In(1, name('t', i)) + "\x10\x04\x18\x0b" + In(4, "1"));
+    const std::string reads = i < 2 ? "x" : name('t', i - 2);
+    entry += In(2, In(1, name('o', i)) + In(3, reads) + In(4, name('t', i)));
+    variant += In(4, In(1, name('g', i)) + In(2, name('o', i)));
+  }
+  AppendDelimited(3, variant + mapping(operators), entry);
+  AppendDelimited(5, entry, plan);
+  return In(1, In(1, "m")) + plan;
+}
+
+TEST_CASE("a schedule that a million groups cannot keep is found in linear time",
+          "[plan][hostile][linear]") {
+  const auto reversed = [](std::size_t size) {
+    return TwoChains(size / 80, [](std::size_t groups) {
+      std::string list = In(1, "");
+      for (std::size_t i = groups; i > 0; --i) list += In(2, "g" + std::to_string(i - 1));
+      return In(8, In(1, list));
+    });
+  };
+  CHECK_THAT(FindingsOf(reversed(8000)), Catch::Contains("the schedule cannot be kept: \"g"));
+  CheckLinear(reversed, IsRefused);
+}
+
+TEST_CASE("a million slots on one byte are compared in linear time", "[plan][hostile][linear]") {
+  const auto stacked = [](std::size_t size) {
+    return TwoChains(size / 80, [](std::size_t groups) {
+      std::string arena = In(1, "a") + In(2, "1");
+      for (std::size_t i = 0; i < groups; ++i) arena += In(4, In(1, "t" + std::to_string(i)));
+      return In(10, arena);
+    });
+  };
+  CHECK_THAT(FindingsOf(stacked(8000)), Catch::Contains("both can be needed at once"));
+  CheckLinear(stacked, IsRefused);
+}
+
 TEST_CASE("a string without end is refused in linear time", "[plan][hostile][linear]") {
   const auto text = [](std::size_t size) { return std::string(size, 'a'); };
   CheckLinear([&](std::size_t n) { return In(1, In(1, text(n))); }, IsRefused);

@@ -17,7 +17,7 @@ bool IsRepeated(const std::string& name, const std::string& parent) {
       "outputs", "after",          "shape",   "envelope",  "constraints", "fusion_groups",
       "ops",     "recomputed",     "elided",  "layouts",   "residency",   "cores",
       "points",  "minor_to_major", "tiles",   "waits",     "groups",      "annotations",
-      "grid",    "scale"};
+      "grid",    "scale",          "arenas",  "slots"};
   return kRepeated.count(name) != 0;
 }
 
@@ -238,6 +238,7 @@ class Maker {
       residency.Message("cores").Add("class", Quoted(shape_.core_class));
     }
     AddSchedule(variant);
+    AddArena(variant);
     variant.Message("numerics").Add("compute", "BF16");
     if (Chance(2)) Annotate(variant);
   }
@@ -349,6 +350,18 @@ class Maker {
     wait.Add("after", Quoted(group_names_[0]));
   }
 
+  // Beside each other: no tensor is as large as the half of it.
+  void AddArena(PlanField& variant) {
+    PlanField& arena = variant.Message("arenas");
+    arena.Add("name", "\"temporaries\"");
+    arena.Add("bytes", "\"33554432\"");
+    for (std::size_t i = 0; i < 2; ++i) {
+      PlanField& slot = arena.Message("slots");
+      slot.Add("tensor", Quoted(operators_[i].output));
+      slot.Add("offset_bytes", Quoted(i == 0 ? "0" : "16777216"));
+    }
+  }
+
   base::Prng prng_;
   RandomPlanShape shape_;
   PlanField plan_;
@@ -372,7 +385,8 @@ void Collect(PlanField& message, const std::string& path, const std::string& pat
     PlanField& field = message.fields[i];
     std::string at = path.empty() ? field.name : path + "." + field.name;
     const std::string of = pattern.empty() ? field.name : pattern + "." + field.name;
-    if (IsRepeated(field.name, message.name)) at += "[" + std::to_string(counts[field.name]++) + "]";
+    if (IsRepeated(field.name, message.name))
+      at += "[" + std::to_string(counts[field.name]++) + "]";
     places.push_back({&message, i, at, of});
     Collect(field, at, of, places);
   }
@@ -480,6 +494,8 @@ const std::vector<Corruption>& Corruptions() {
         {"no such group", "schedule.cores.groups", "\"ghost\"", 0},
         {"no such group", "schedule.waits.group", "\"ghost\"", 0},
         {"no such group", "schedule.waits.after", "\"ghost\"", 0},
+        {"no such tensor", "slots.tensor", "\"ghost\"", 0},
+        {"a slot beyond its arena", "slots.offset_bytes", "\"33554432\"", 1},
         {"an unknown type", "numerics.compute", "77", 0},
         {"no key", "annotations.key", "", 0},
         {"NUL in a text", "annotations.value", "\"a\\000b\"", 0},
@@ -497,7 +513,9 @@ const std::vector<Corruption>& Corruptions() {
                                             "call.times",
                                             "kernel.workspace_bytes",
                                             "fusion_groups.work.flops",
-                                            "profile.cost_ns"};
+                                            "profile.cost_ns",
+                                            "arenas.bytes",
+                                            "slots.offset_bytes"};
     for (const std::string& size : sizes) {
       all.push_back({"no such dimension", size, "\"seq + ghost\"", 0});
       all.push_back({"half an expression", size, "\"seq *\"", 0});
@@ -506,7 +524,7 @@ const std::vector<Corruption>& Corruptions() {
       all.push_back({"a division by zero", size, "\"64 floordiv (n - 2)\"", 0});
     }
     for (const char* size : {"gemm.m", "gemm.k", "vector.elements", "move.bytes", "reduce.outputs",
-                             "call.times", "constraints.expr"}) {
+                             "call.times", "constraints.expr", "arenas.bytes"}) {
       all.push_back({"no size", size, "", 0});
     }
     return all;

@@ -30,7 +30,7 @@ struct RandomPlanShape {
 };
 
 // Several entries, calls, variants with envelopes and constraints, groups that recompute, elided
-// operators, views, placements, profiles, residency, schedules. The loader accepts it.
+// operators, views, placements, profiles, residency, schedules, arenas. The loader accepts it.
 PlanField RandomPlan(std::uint64_t seed, const RandomPlanShape& shape = {});
 
 // One way to spoil a field: `pattern` is its path without indices, or the end of it.
