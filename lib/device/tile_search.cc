@@ -24,12 +24,15 @@ class Search {
         port_(static_cast<double>(core.dma_bytes_per_second) / 1e9),
         rate_(std::min(port_, bytes_per_ns)),
         sub_rows_(kSubTile * core.array_rows),
-        sub_cols_(kSubTile * core.array_cols) {}
+        sub_cols_(kSubTile * core.array_cols),
+        depth_(sub_rows_) {}
 
   TileResult Run(const plan::Tiling& tiling) {
     if (shape_.products.empty()) {
       Streamed();
     } else if (tiling.m > 0) {
+      given_ = tiling.n > 0;
+      if (tiling.k > 0) depth_ = tiling.k;
       All(tiling.m, tiling.n > 0 ? tiling.n : kWhole);
     } else {
       Octaves();
@@ -84,6 +87,9 @@ class Search {
     const auto block = static_cast<double>(std::min(rows, shape_.rows));
     const bool several = !whole || shape_.instances > 1;
     TileCost cost;
+    cost.order = LoopOrder::kRowBlocks;
+    cost.rows = std::min(rows, shape_.rows);
+    cost.cols = shape_.products.front().n;
     cost.dram_bytes = shape_.read_bytes + shape_.constant_bytes + shape_.write_bytes;
     double right_tile = 0;
     double all_right = 0;
@@ -91,7 +97,7 @@ class Search {
     std::int64_t last_cols = 1;
     for (const Product& product : shape_.products) {
       const std::int64_t cols = std::min<std::int64_t>(product.n, core_.array_cols);
-      const std::int64_t depth = std::min(product.k, sub_rows_);
+      const std::int64_t depth = std::min(product.k, depth_);
       right_tile = std::max(right_tile, 2 * static_cast<double>(depth) * static_cast<double>(cols) *
                                             product.right_element);
       all_right += product.right_bytes() * product.span;
@@ -106,6 +112,7 @@ class Search {
     const double accumulators = block * widest * kAccumulatorBytes;
     const bool hold_right = Fits(cost.sram_bytes - right_tile + all_right, accumulators);
     if (hold_right) cost.sram_bytes += all_right - right_tile;
+    if (!hold_right) cost.right_passes = Passes(shape_.products.front(), rows);
     for (const Product& product : shape_.products) {
       const double blocks = Blocks(product, rows);
       cost.dram_bytes += product.right_bytes() * static_cast<double>(product.count) *
@@ -121,13 +128,14 @@ class Search {
   void StreamBoth(std::int64_t rows, std::int64_t cols) {
     const Product& product = shape_.products[0];
     const auto block = static_cast<double>(std::min(rows, product.m));
-    const auto depth = static_cast<double>(std::min(product.k, sub_rows_));
+    const auto depth = static_cast<double>(std::min(product.k, depth_));
     const double left = 2 * block * depth * product.left_element;
     const double per_col = 2 * depth * product.right_element + TileCol(product, block);
-    cols = std::min(cols, MostCols(product, left + shape_.constant_bytes, per_col, block));
+    cols = Cols(product, cols, left + shape_.constant_bytes, per_col, block);
     if (cols == 0) return;
     TileCost cost;
     cost.sram_bytes = left + shape_.constant_bytes + per_col * static_cast<double>(cols);
+    cost.order = LoopOrder::kBothStream;
     ReRead(product, rows, cols, Passes(product, rows), cost);
     Offer(cost, block * static_cast<double>(cols) * kAccumulatorBytes);
   }
@@ -136,14 +144,15 @@ class Search {
   void HoldRight(std::int64_t rows, std::int64_t cols) {
     const Product& product = shape_.products[0];
     const auto block = static_cast<double>(std::min(rows, product.m));
-    const auto depth = static_cast<double>(std::min(product.k, sub_rows_));
+    const auto depth = static_cast<double>(std::min(product.k, depth_));
     const double left = 2 * block * depth * product.left_element;
     const double per_col =
         2 * static_cast<double>(product.k) * product.right_element + TileCol(product, block);
-    cols = std::min(cols, MostCols(product, left + shape_.constant_bytes, per_col, block));
+    cols = Cols(product, cols, left + shape_.constant_bytes, per_col, block);
     if (cols == 0) return;
     TileCost cost;
     cost.sram_bytes = left + shape_.constant_bytes + per_col * static_cast<double>(cols);
+    cost.order = LoopOrder::kHoldRight;
     ReRead(product, rows, cols, 1, cost);
     Offer(cost, block * static_cast<double>(cols) * kAccumulatorBytes);
   }
@@ -160,6 +169,13 @@ class Search {
   // Results and residuals of a column of a tile.
   double TileCol(const Product& product, double block) const {
     return block * shape_.tile_row / static_cast<double>(product.n);
+  }
+
+  // A searched tile is as wide as fits; a given one is never cut.
+  std::int64_t Cols(const Product& product, std::int64_t wanted, double fixed, double per_col,
+                    double block) const {
+    if (given_) return std::min(wanted, product.n);
+    return std::min(wanted, MostCols(product, fixed, per_col, block));
   }
 
   // The most columns, whole array sides or all, that fit beside `fixed` bytes. Wider is never
@@ -179,6 +195,10 @@ class Search {
               TileCost& cost) {
     const auto left_passes = static_cast<double>(base::CeilDiv(product.n, cols));
     const double blocks = Blocks(product, rows);
+    cost.rows = std::min(rows, product.m);
+    cost.cols = cols;
+    cost.left_passes = left_passes;
+    cost.right_passes = right_passes;
     cost.dram_bytes = shape_.read_bytes + shape_.constant_bytes + shape_.write_bytes +
                       (left_passes - 1) * product.left_bytes +
                       left_passes * (blocks - 1) * product.halo_bytes +
@@ -206,7 +226,7 @@ class Search {
     const Product& first = shape_.products.front();
     const Product& last = shape_.products.back();
     const auto top = static_cast<double>(std::min(shape_.rows, sub_rows_));
-    const auto depth = static_cast<double>(std::min(first.k, sub_rows_));
+    const auto depth = static_cast<double>(std::min(first.k, depth_));
     const auto cols = static_cast<double>(std::min(first.n, sub_cols_));
     const double left = first.left_element > 0 ? depth * first.left_element : shape_.input_row;
     cost.first_bytes = top * left + depth * cols * first.right_element;
@@ -256,6 +276,8 @@ class Search {
   const CoreClass& core_;
   double port_, rate_;
   std::int64_t sub_rows_, sub_cols_;
+  std::int64_t depth_;  // of what is moved at once
+  bool given_ = false;  // the columns of a tile are the plan's
   double floor_ = 0;
   double cycles_ = 0;  // of the products, at the row block under consideration
   TileResult result_;

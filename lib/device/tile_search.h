@@ -19,8 +19,20 @@
 
 namespace leeway::device {
 
+// What stays while the rest streams by.
+enum class LoopOrder {
+  kStream,      // no product: chunks pass through the vector unit
+  kRowBlocks,   // blocks of rows of everything; right operands stream by
+  kBothStream,  // tiles of the result; both operands pass once for each tile row or column
+  kHoldRight,   // panels of the right operand; the left one passes once for each
+};
+
 // A tiling and what follows from it.
 struct TileCost {
+  LoopOrder order = LoopOrder::kStream;
+  std::int64_t rows = 0, cols = 0;  // of a tile; 0: no product
+  // How often the operands of the first product are read.
+  double left_passes = 1, right_passes = 1;
   double cycles = 0;  // the body's compute
   double matrix_cycles = 0;
   double dram_bytes = 0;
@@ -38,7 +50,8 @@ struct TileResult {
 };
 
 // `bytes_per_ns`: what the step may draw from DRAM. A tiling of the plan (m != 0) is the only
-// candidate.
+// candidate, in whichever order of loops is fastest; it is taken as it is or not at all. Its k is
+// the depth of what is moved at once.
 TileResult SearchTile(const GroupShape& shape, const CoreClass& core, const plan::Tiling& tiling,
                       double bytes_per_ns);
 
