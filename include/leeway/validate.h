@@ -25,12 +25,12 @@ struct ModelCheck {
   // Which check of docs/cost_model.md, and of what: "V5", "[128, 128]² on four arrays".
   std::string name, what;
   double ours = 0, reference = 0;
-  std::string unit;
+  std::string unit = {};
   // Accepted relative error; 0: exact.
   double tolerance = 0;
   CheckKind kind = CheckKind::kPrediction;
   // Where the reference comes from.
-  std::string source;
+  std::string source = {};
   // Of a check that fails: why.
   std::string note = {};
 

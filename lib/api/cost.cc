@@ -100,7 +100,7 @@ OperatorCost CostFrom(const StepDetail& detail, const CoreClass& core, const Spe
   OperatorCost cost;
   cost.name = spec.name;
   cost.core_class = core.name;
-  cost.cycles = base::RoundToInt64(device::Ceil(detail.tile.cycles)).value_or(0);
+  cost.cycles = base::RoundToInt64(device::Ceil(detail.tile_cost.cycles)).value_or(0);
   cost.utilization = device::Utilization(detail, core);
   cost.macs = step.macs;
   cost.vector_ops = step.vector_ops;

@@ -21,23 +21,53 @@ double LaneCycles(const CoreClass& core, double ops) {
   return Ceil(ops / (static_cast<double>(core.vector_lanes) * core.vector_issue));
 }
 
-double BlockCycles(const CoreClass& core, const Product& product, std::int64_t rows) {
-  return rows == 0 ? 0 : ShareFolds(core, product, rows).cycles();
+// What of a product's folds does not depend on its rows; 0 for what does.
+Folds FixedFolds(const CoreClass& core, const Product& product) {
+  if (HoldsOutputs(core)) {
+    return {0, FoldsAlong(product.n, core.array_cols), AsDouble(product.k)};
+  }
+  const double depth =
+      product.taps == 1 ? FoldsAlong(product.k, core.array_rows)
+                        : AsDouble(product.taps) *
+                              FoldsAlong(base::CeilDiv(product.k, product.taps), core.array_rows);
+  if (core.dataflow == Dataflow::kInputStationary) return {depth, 0, AsDouble(product.n)};
+  return {depth, FoldsAlong(product.n, core.array_cols), 0};
+}
+
+Folds AtRows(const CoreClass& core, Folds folds, std::int64_t m) {
+  if (core.dataflow == Dataflow::kWeightStationary) {
+    folds.stream = AsDouble(m);
+  } else if (HoldsOutputs(core)) {
+    folds.rows = FoldsAlong(m, core.array_rows);
+  } else {
+    folds.cols = FoldsAlong(m, core.array_cols);
+  }
+  return folds;
+}
+
+FoldShare Share(const CoreClass& core, const Folds& folds, double count) {
+  using Way = FoldShare::Way;
+  const double all = folds.rows * folds.cols * count;
+  const double fold = FoldCycles(core, folds.stream);
+  if (core.arrays == 1) return {Way::kDealt, all, fold};
+  const double arrays = core.arrays;
+  FoldShare dealt{Way::kDealt, Ceil(all / arrays), fold};
+  // No two folds add to the same result.
+  if (HoldsOutputs(core)) return dealt;
+  const FoldShare columns{Way::kColumns, Ceil(folds.cols * count / arrays) * folds.rows, fold};
+  const FoldShare stream{Way::kStream, all, FoldCycles(core, Ceil(folds.stream / arrays))};
+  const FoldShare& best = stream.cycles() < columns.cycles() ? stream : columns;
+  if (core.vector_lanes == 0) return best;
+  // A column is cut in two at most arrays - 1 times; the vector unit adds the parts.
+  const double sums = (arrays - 1) * folds.stream * static_cast<double>(core.array_cols);
+  dealt.join_cycles = LaneCycles(core, sums);
+  return dealt.cycles() < best.cycles() ? dealt : best;
 }
 
 }  // namespace
 
 Folds FoldsOf(const CoreClass& core, const Product& product, std::int64_t m) {
-  const std::uint32_t rows = core.array_rows;
-  const std::uint32_t cols = core.array_cols;
-  if (HoldsOutputs(core))
-    return {FoldsAlong(m, rows), FoldsAlong(product.n, cols), AsDouble(product.k)};
-  const double taps = AsDouble(product.taps);
-  const double depth = taps * FoldsAlong(base::CeilDiv(product.k, product.taps), rows);
-  if (core.dataflow == Dataflow::kInputStationary) {
-    return {depth, FoldsAlong(m, cols), AsDouble(product.n)};
-  }
-  return {depth, FoldsAlong(product.n, cols), AsDouble(m)};
+  return AtRows(core, FixedFolds(core, product), m);
 }
 
 double FoldCycles(const CoreClass& core, double stream) {
@@ -50,31 +80,18 @@ double FoldCycles(const CoreClass& core, double stream) {
 }
 
 FoldShare ShareFolds(const CoreClass& core, const Product& product, std::int64_t rows) {
-  using Way = FoldShare::Way;
-  const Folds folds = FoldsOf(core, product, rows);
-  const double count = AsDouble(product.count);
-  const double all = folds.rows * folds.cols * count;
-  const double fold = FoldCycles(core, folds.stream);
-  const double arrays = core.arrays;
-  FoldShare dealt{Way::kDealt, Ceil(all / arrays), fold};
-  // No two folds add to the same result.
-  if (core.arrays == 1 || HoldsOutputs(core)) return dealt;
-  const FoldShare columns{Way::kColumns, Ceil(folds.cols * count / arrays) * folds.rows, fold};
-  const FoldShare stream{Way::kStream, all, FoldCycles(core, Ceil(folds.stream / arrays))};
-  const FoldShare& best = stream.cycles() < columns.cycles() ? stream : columns;
-  if (core.vector_lanes == 0) return best;
-  // A column is cut in two at most arrays - 1 times; the vector unit adds the parts.
-  const double sums = (arrays - 1) * folds.stream * static_cast<double>(core.array_cols);
-  dealt.join_cycles = LaneCycles(core, sums);
-  return dealt.cycles() < best.cycles() ? dealt : best;
+  return Share(core, FoldsOf(core, product, rows), AsDouble(product.count));
 }
 
 double ProductCycles(const CoreClass& core, const Product& product, std::int64_t rows) {
+  const Folds fixed = FixedFolds(core, product);
+  const double count = AsDouble(product.count);
   const std::int64_t block = std::min(rows, product.m);
-  // Whole blocks; the rest is a block of its own.
   const std::int64_t full = product.m / block;
-  const double busy = AsDouble(full) * BlockCycles(core, product, block) +
-                      BlockCycles(core, product, product.m % block);
+  const std::int64_t rest = product.m - full * block;
+  double busy = AsDouble(full) * Share(core, AtRows(core, fixed, block), count).cycles();
+  // What is left is a block of its own.
+  if (rest > 0) busy += Share(core, AtRows(core, fixed, rest), count).cycles();
   const double spent = product.dtype_factor * product.density * busy;
   if (core.mode == ComputeMode::kScaleSim) return spent;
   return core.first_load_cycles + spent + core.pipeline_cycles;

@@ -24,11 +24,30 @@ std::string CeilText(std::int64_t size, std::uint32_t side) {
   return "ceil(" + std::to_string(size) + " / " + std::to_string(side) + ")";
 }
 
+// How often the operands of the first product are read.
+struct Passes {
+  double left = 1, right = 1;
+};
+
+Passes PassesOf(const Tile& tile, const Product& product) {
+  const auto ratio = [](std::int64_t whole, std::int64_t part) {
+    return static_cast<double>(base::CeilDiv(whole, std::min(whole, part)));
+  };
+  Passes passes;
+  const bool panels = tile.order == LoopOrder::kBothStream || tile.order == LoopOrder::kHoldRight;
+  if (panels) passes.left = ratio(product.n, tile.cols);
+  if (tile.order == LoopOrder::kBothStream || tile.order == LoopOrder::kRowBlocks) {
+    passes.right = std::max(1.0, ratio(product.m, tile.rows) * product.density);
+  }
+  return passes;
+}
+
 class Terms {
  public:
   Terms(const StepDetail& detail, const CoreClass& core, const Spec& device, std::int64_t shards)
       : shape_(detail.shape),
         tile_(detail.tile),
+        of_(detail.tile_cost),
         cost_(detail.cost),
         core_(core),
         device_(device),
@@ -39,8 +58,8 @@ class Terms {
     if (shape_.vector_ops > 0) AddVector();
     AddCompute();
     AddTraffic();
-    AddEdge("fill", tile_.first_bytes, cost_.fill);
-    AddEdge("drain", tile_.last_bytes, cost_.drain);
+    AddEdge("fill", of_.first_bytes, cost_.fill);
+    AddEdge("drain", of_.last_bytes, cost_.drain);
     AddTime();
     return std::move(terms_);
   }
@@ -128,7 +147,7 @@ class Terms {
       busy = std::to_string(core_.first_load_cycles) + " first load + " + busy + " + " +
              std::to_string(core_.pipeline_cycles) + " pipeline";
     }
-    Add("matrix", busy, tile_.matrix_cycles, "cycles");
+    Add("matrix", busy, of_.matrix_cycles, "cycles");
   }
 
   static std::string Turn(const FoldShare& share) {
@@ -149,8 +168,7 @@ class Terms {
 
   void AddCompute() {
     Add("compute",
-        Text(tile_.cycles) + " cycles / " + Text(static_cast<double>(core_.clock_hz) / 1e9) +
-            " GHz",
+        Text(of_.cycles) + " cycles / " + Text(static_cast<double>(core_.clock_hz) / 1e9) + " GHz",
         static_cast<double>(cost_.compute.count()), "ns");
   }
 
@@ -179,6 +197,8 @@ class Terms {
         return "streaming";
       case LoopOrder::kRowBlocks:
         return "rows held";
+      case LoopOrder::kHoldAll:
+        return "rows and right operand held";
       case LoopOrder::kBothStream:
         return "results held";
       case LoopOrder::kHoldRight:
@@ -195,13 +215,14 @@ class Terms {
     const Product& product = shape_.products.front();
     const double right = product.right_bytes() * static_cast<double>(product.count);
     const double others = shape_.read_bytes + shape_.constant_bytes - product.left_bytes;
-    const double known = tile_.left_passes * product.left_bytes + others +
-                         tile_.right_passes * right + shape_.write_bytes;
-    std::string text = Text(product.left_bytes) + " left · " + Text(tile_.left_passes) + " + " +
-                       Text(right) + " right · " + Text(tile_.right_passes) + " + " +
+    const Passes passes = PassesOf(tile_, product);
+    const double known =
+        passes.left * product.left_bytes + others + passes.right * right + shape_.write_bytes;
+    std::string text = Text(product.left_bytes) + " left · " + Text(passes.left) + " + " +
+                       Text(right) + " right · " + Text(passes.right) + " + " +
                        Text(shape_.write_bytes) + " written";
     if (others > 0) text += " + " + Text(others) + " others";
-    if (tile_.dram_bytes > known) text += " + " + Text(tile_.dram_bytes - known) + " halo";
+    if (of_.dram_bytes > known) text += " + " + Text(of_.dram_bytes - known) + " halo";
     return text;
   }
 
@@ -226,7 +247,8 @@ class Terms {
   }
 
   const GroupShape& shape_;
-  const TileCost& tile_;
+  const Tile& tile_;
+  const TileCost& of_;
   const StepCost& cost_;
   const CoreClass& core_;
   const Spec& device_;
@@ -235,7 +257,7 @@ class Terms {
 };
 
 // What leaves most of an array idle, or nothing.
-std::string Idle(const Product& product, const TileCost& tile, const CoreClass& core) {
+std::string Idle(const Product& product, const Tile& tile, const CoreClass& core) {
   constexpr double kLittle = 0.25;
   const Folds folds = FoldsOf(core, product, std::min(tile.rows, product.m));
   const double cells = folds.rows * folds.cols * core.array_rows * core.array_cols;
@@ -260,12 +282,22 @@ std::string Idle(const Product& product, const TileCost& tile, const CoreClass& 
   return "";
 }
 
+// Only products read anything again.
+double MostPasses(const StepDetail& detail) {
+  double most = 1;
+  for (const Product& product : detail.shape.products) {
+    const Passes passes = PassesOf(detail.tile, product);
+    most = std::max({most, passes.left, passes.right});
+  }
+  return most;
+}
+
 }  // namespace
 
 double Utilization(const StepDetail& detail, const CoreClass& core) {
-  const double cycles = detail.tile.cycles;
+  const double cycles = detail.tile_cost.cycles;
   if (!(cycles > 0)) return 0;
-  if (detail.tile.matrix_cycles > 0) {
+  if (detail.tile_cost.matrix_cycles > 0) {
     return static_cast<double>(detail.cost.macs) / (cycles * PeakMacs(core));
   }
   return detail.shape.vector_ops /
@@ -291,8 +323,8 @@ std::string ReasonOf(const StepDetail& detail, const CoreClass& core, const Spec
       return "the DRAM takes " + Text(transfer) + " ns, computation " + compute;
     case Bound::kSram:
       return "the DRAM takes " + Text(transfer) + " ns, as operands that do not fit are read " +
-             Text(std::max(detail.tile.left_passes, detail.tile.right_passes)) +
-             " times; read once they would be hidden by " + compute + " of computation";
+             Text(MostPasses(detail)) + " times; read once they would be hidden by " + compute +
+             " of computation";
     case Bound::kVector:
       return "elementwise work takes " + compute + ", the DRAM " + Text(transfer) + " ns";
     case Bound::kCompute:

@@ -118,7 +118,7 @@ Result<StepCost> Assemble(const StepSource& source, const GroupShape& shape, con
 Result<StepDetail> Assembled(const StepSource& source, StepDetail detail, std::int64_t shards,
                              const CoreClass& core, const Spec& device) {
   LEEWAY_ASSIGN_OR_RETURN(detail.cost,
-                          Assemble(source, detail.shape, detail.tile, shards, core, device));
+                          Assemble(source, detail.shape, detail.tile_cost, shards, core, device));
   return detail;
 }
 
@@ -156,8 +156,8 @@ Result<StepDetail> BestSplit(SizeReader& sizes, const Pieces& pieces, std::int64
     LEEWAY_RETURN_IF_ERROR(CheckCore(source, *shape, core));
     const TileResult found = SearchTile(*shape, core, source.tiling, rate);
     if (least_need == 0 || found.least_need < least_need) least_need = found.least_need;
-    if (found.best && (!best || found.best->score < best->tile.score)) {
-      best = StepDetail{*std::move(shape), *found.best, {}};
+    if (found.best && (!best || found.best->score < best->tile_cost.score)) {
+      best = StepDetail{*std::move(shape), found.tile, *found.best, {}};
     }
   }
   if (!best) return NoTile(source, core, least_need);
@@ -176,7 +176,7 @@ Result<StepDetail> DetailOf(const StepSource& source, std::span<const std::int64
     LEEWAY_RETURN_IF_ERROR(CheckCore(source, shape, core));
     const TileResult found = SearchTile(shape, core, source.tiling, rate);
     if (!found.best) return NoTile(source, core, found.least_need);
-    return Assembled(source, {std::move(shape), *found.best, {}}, shards, core, device);
+    return Assembled(source, {std::move(shape), found.tile, *found.best, {}}, shards, core, device);
   }
   LEEWAY_ASSIGN_OR_RETURN(const Pieces pieces, ReadPieces(sizes, core));
   LEEWAY_ASSIGN_OR_RETURN(StepDetail detail, BestSplit(sizes, pieces, shards, core, rate));

@@ -19,7 +19,8 @@ namespace leeway::device {
 
 struct StepDetail {
   GroupShape shape;
-  TileCost tile;
+  Tile tile;
+  TileCost tile_cost;
   StepCost cost;
 };
 

@@ -76,8 +76,9 @@ class Search {
     for (const Product& product : shape_.products) cycles_ += ProductCycles(core_, product, rows);
     RowBlocks(rows);
     if (!shape_.any_order) return;
-    StreamBoth(rows, cols);
-    HoldRight(rows, cols);
+    const double blocks = Blocks(shape_.products[0], rows);
+    StreamBoth(rows, cols, blocks);
+    HoldRight(rows, cols, blocks);
   }
 
   // All work in blocks of `rows` rows; the left panel stays, right operands stream by.
@@ -87,9 +88,6 @@ class Search {
     const auto block = static_cast<double>(std::min(rows, shape_.rows));
     const bool several = !whole || shape_.instances > 1;
     TileCost cost;
-    cost.order = LoopOrder::kRowBlocks;
-    cost.rows = std::min(rows, shape_.rows);
-    cost.cols = shape_.products.front().n;
     cost.dram_bytes = shape_.read_bytes + shape_.constant_bytes + shape_.write_bytes;
     double right_tile = 0;
     double all_right = 0;
@@ -112,20 +110,20 @@ class Search {
     const double accumulators = block * widest * kAccumulatorBytes;
     const bool hold_right = Fits(cost.sram_bytes - right_tile + all_right, accumulators);
     if (hold_right) cost.sram_bytes += all_right - right_tile;
-    if (!hold_right) cost.right_passes = Passes(shape_.products.front(), rows);
+    const LoopOrder order = hold_right ? LoopOrder::kHoldAll : LoopOrder::kRowBlocks;
     for (const Product& product : shape_.products) {
       const double blocks = Blocks(product, rows);
-      cost.dram_bytes += product.right_bytes() * static_cast<double>(product.count) *
-                             (hold_right ? 1 : Passes(product, rows)) +
+      const double passes = hold_right ? 1 : Passes(product, blocks);
+      cost.dram_bytes += product.right_bytes() * static_cast<double>(product.count) * passes +
                          product.halo_bytes * (blocks - 1);
     }
     cost.matrix_cycles = cycles_;
     EdgeTiles(cost);
-    Offer(cost, accumulators);
+    Offer(cost, {order, std::min(rows, shape_.rows), shape_.products.front().n}, accumulators);
   }
 
   // Output tiles of rows × cols; both operands pass once for each tile row or column.
-  void StreamBoth(std::int64_t rows, std::int64_t cols) {
+  void StreamBoth(std::int64_t rows, std::int64_t cols, double blocks) {
     const Product& product = shape_.products[0];
     const auto block = static_cast<double>(std::min(rows, product.m));
     const auto depth = static_cast<double>(std::min(product.k, depth_));
@@ -135,13 +133,13 @@ class Search {
     if (cols == 0) return;
     TileCost cost;
     cost.sram_bytes = left + shape_.constant_bytes + per_col * static_cast<double>(cols);
-    cost.order = LoopOrder::kBothStream;
-    ReRead(product, rows, cols, Passes(product, rows), cost);
-    Offer(cost, block * static_cast<double>(cols) * kAccumulatorBytes);
+    ReRead(product, cols, blocks, Passes(product, blocks), cost);
+    Offer(cost, {LoopOrder::kBothStream, std::min(rows, product.m), cols},
+          block * static_cast<double>(cols) * kAccumulatorBytes);
   }
 
   // Panels of `cols` columns of the right operand stay; the left one passes once for each.
-  void HoldRight(std::int64_t rows, std::int64_t cols) {
+  void HoldRight(std::int64_t rows, std::int64_t cols, double blocks) {
     const Product& product = shape_.products[0];
     const auto block = static_cast<double>(std::min(rows, product.m));
     const auto depth = static_cast<double>(std::min(product.k, depth_));
@@ -152,18 +150,19 @@ class Search {
     if (cols == 0) return;
     TileCost cost;
     cost.sram_bytes = left + shape_.constant_bytes + per_col * static_cast<double>(cols);
-    cost.order = LoopOrder::kHoldRight;
-    ReRead(product, rows, cols, 1, cost);
-    Offer(cost, block * static_cast<double>(cols) * kAccumulatorBytes);
+    ReRead(product, cols, blocks, 1, cost);
+    Offer(cost, {LoopOrder::kHoldRight, std::min(rows, product.m), cols},
+          block * static_cast<double>(cols) * kAccumulatorBytes);
   }
 
   static double Blocks(const Product& product, std::int64_t rows) {
-    return static_cast<double>(base::CeilDiv(product.m, std::min(rows, product.m)));
+    if (rows >= product.m) return 1;
+    return static_cast<double>(base::CeilDiv(product.m, rows));
   }
 
   // Of the right operand: a row block skips what its mask skips.
-  static double Passes(const Product& product, std::int64_t rows) {
-    return std::max(1.0, Blocks(product, rows) * product.density);
+  static double Passes(const Product& product, double blocks) {
+    return std::max(1.0, blocks * product.density);
   }
 
   // Results and residuals of a column of a tile.
@@ -191,14 +190,10 @@ class Search {
     return cols - cols % core_.array_cols;
   }
 
-  void ReRead(const Product& product, std::int64_t rows, std::int64_t cols, double right_passes,
+  void ReRead(const Product& product, std::int64_t cols, double blocks, double right_passes,
               TileCost& cost) {
-    const auto left_passes = static_cast<double>(base::CeilDiv(product.n, cols));
-    const double blocks = Blocks(product, rows);
-    cost.rows = std::min(rows, product.m);
-    cost.cols = cols;
-    cost.left_passes = left_passes;
-    cost.right_passes = right_passes;
+    const double left_passes =
+        cols == product.n ? 1 : static_cast<double>(base::CeilDiv(product.n, cols));
     cost.dram_bytes = shape_.read_bytes + shape_.constant_bytes + shape_.write_bytes +
                       (left_passes - 1) * product.left_bytes +
                       left_passes * (blocks - 1) * product.halo_bytes +
@@ -218,7 +213,7 @@ class Search {
     cost.first_bytes = std::min(shape_.read_bytes + shape_.constant_bytes, chunk);
     cost.last_bytes = std::min(shape_.write_bytes, chunk);
     cost.sram_bytes = 2 * (cost.first_bytes + cost.last_bytes) + shape_.scratch_bytes;
-    Offer(cost, 0);
+    Offer(cost, {}, 0);
   }
 
   // What must be there before the first fold can start, and what leaves after the last.
@@ -244,13 +239,16 @@ class Search {
     return sums && sram <= static_cast<double>(core_.sram_bytes);
   }
 
-  void Offer(TileCost cost, double accumulators) {
+  // Completes the cost, and keeps it if it is the best.
+  void Offer(TileCost cost, const Tile& tile, double accumulators) {
     const double need = cost.sram_bytes + 2 * accumulators;
     if (result_.least_need == 0 || need < result_.least_need) result_.least_need = need;
     if (!Fits(cost.sram_bytes, accumulators)) return;
     if (core_.accumulator_bytes == 0) cost.sram_bytes = need;
     Time(cost);
-    if (!result_.best || cost.score < result_.best->score) result_.best = cost;
+    if (result_.best && !(cost.score < result_.best->score)) return;
+    result_.best = cost;
+    result_.tile = tile;
   }
 
   double EdgeNs(double bytes) const {

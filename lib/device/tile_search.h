@@ -22,17 +22,19 @@ namespace leeway::device {
 // What stays while the rest streams by.
 enum class LoopOrder {
   kStream,      // no product: chunks pass through the vector unit
-  kRowBlocks,   // blocks of rows of everything; right operands stream by
+  kRowBlocks,   // blocks of rows of everything; right operands stream by once for each
+  kHoldAll,     // the same, and right operands stay
   kBothStream,  // tiles of the result; both operands pass once for each tile row or column
   kHoldRight,   // panels of the right operand; the left one passes once for each
 };
 
-// A tiling and what follows from it.
-struct TileCost {
+struct Tile {
   LoopOrder order = LoopOrder::kStream;
-  std::int64_t rows = 0, cols = 0;  // of a tile; 0: no product
-  // How often the operands of the first product are read.
-  double left_passes = 1, right_passes = 1;
+  std::int64_t rows = 0, cols = 0;  // 0: no product
+};
+
+// What follows from a tile. As small as can be: the search makes dozens.
+struct TileCost {
   double cycles = 0;  // the body's compute
   double matrix_cycles = 0;
   double dram_bytes = 0;
@@ -45,6 +47,7 @@ struct TileCost {
 
 struct TileResult {
   std::optional<TileCost> best;
+  Tile tile;  // of the best
   // Of the candidate that needs the least SRAM; accumulators of their own count as well.
   double least_need = 0;
 };

@@ -17,13 +17,13 @@ using plan::TensorKind;
 using testing::PlanMaker;
 
 // A tile's times in nanoseconds: what it reads, computes and writes.
-struct Tile {
+struct TileTimes {
   double read = 0, compute = 0, write = 0;
 };
 
 // Three resources and two buffers: a tile is read when the one before it has been and the buffer of
 // the second before it has been computed on; results leave in order, from two buffers too.
-double EndOf(const std::vector<Tile>& tiles) {
+double EndOf(const std::vector<TileTimes>& tiles) {
   std::vector<double> read(tiles.size()), computed(tiles.size()), written(tiles.size());
   const auto at = [](const std::vector<double>& ends, std::size_t i, std::size_t back) {
     return i >= back ? ends[i - back] : 0.0;
@@ -38,18 +38,18 @@ double EndOf(const std::vector<Tile>& tiles) {
 
 // As many equal tiles as the first one fits into what is read. Reads and writes share the rate in
 // the proportion of their bytes, so that together they take bytes / rate.
-std::vector<Tile> TilesOf(const StepDetail& detail, double rate) {
-  const double bytes = detail.tile.dram_bytes;
+std::vector<TileTimes> TilesOf(const StepDetail& detail, double rate) {
+  const double bytes = detail.tile_cost.dram_bytes;
   const double written = detail.shape.write_bytes;
   const double reads = bytes - written;
-  const double first = std::max(1.0, detail.tile.first_bytes);
+  const double first = std::max(1.0, detail.tile_cost.first_bytes);
   const auto count = static_cast<std::size_t>(std::clamp(reads / first, 1.0, 100'000.0));
   const double n = static_cast<double>(count);
-  Tile tile;
+  TileTimes tile;
   tile.read = bytes / rate / n;
-  tile.compute = detail.tile.compute_ns / n;
+  tile.compute = detail.tile_cost.compute_ns / n;
   tile.write = written > 0 ? bytes / rate / n : 0;
-  return std::vector<Tile>(count, tile);
+  return std::vector<TileTimes>(count, tile);
 }
 
 struct Case {
@@ -79,14 +79,14 @@ TEST_CASE("a step as a fluid takes what its tiles take one by one, but for a til
       OperatorDetail(plan.body(), plan.entry(), plan.Find("matmul"), {}, 1, core, device);
   REQUIRE(detail.ok());
   const double rate = FairRate(core, device, flows);
-  const std::vector<Tile> tiles = TilesOf(*detail, rate);
+  const std::vector<TileTimes> tiles = TilesOf(*detail, rate);
   const double latency = static_cast<double>(core.dma_latency.count());
   // The first read and the last write wait for the DMA; those between follow one another.
   const double events = 2 * latency + EndOf(tiles);
   const StepCost& cost = detail->cost;
   const double fluid = static_cast<double>(
       (cost.fill + cost.BodyAlone(device.dram_rate() / flows) + cost.drain).count());
-  const Tile& one = tiles.front();
+  const TileTimes& one = tiles.front();
   const double edges = static_cast<double>((cost.fill + cost.drain).count());
   CAPTURE(shape.m, shape.n, shape.k, flows, device.name, tiles.size(), events, fluid);
   // The fluid pays first and last bytes twice: at the ends, and in the body.
