@@ -14,6 +14,9 @@
 namespace leeway::cli {
 namespace {
 
+// Of images and filters: the model's own.
+constexpr std::int64_t kMaxSide = std::int64_t{1} << 30;
+
 // The keys of one operator; the first thing that is wrong sticks.
 class Keys {
  public:
@@ -97,6 +100,14 @@ class Keys {
   std::string wrong_;
 };
 
+std::string NamesOfDTypes() {
+  std::string names;
+  for (int i = 1; i <= static_cast<int>(kLastDType); ++i) {
+    names += (names.empty() ? "" : ", ") + std::string(DTypeName(static_cast<DType>(i)));
+  }
+  return names;
+}
+
 Work GemmOf(Keys& keys) {
   Gemm gemm{.m = keys.Need("m"), .n = keys.Need("n"), .k = keys.Need("k")};
   gemm.count = keys.Take("count", 1);
@@ -104,16 +115,24 @@ Work GemmOf(Keys& keys) {
   return gemm;
 }
 
-// CLI names as papers have them: r × s filters, k of them.
+// Along one side of an image.
+void CheckWindow(Keys& keys, std::int64_t side, std::int64_t padding, std::int64_t kernel,
+                 std::int64_t dilation) {
+  if (side > kMaxSide || kernel > kMaxSide) {
+    return keys.Fail("sides of images and filters end at " + std::to_string(kMaxSide));
+  }
+  const std::int64_t window = (kernel - 1) * dilation + 1;
+  if (window <= side + padding) return;
+  keys.Fail("a window of " + std::to_string(window) + " does not fit into " +
+            std::to_string(side + padding) + " with its padding");
+}
+
+// Named as papers do: filters of r × s, k of them.
 Work ConvOf(Keys& keys) {
-  const std::int64_t h = keys.Need("h"), r = keys.Need("r");
-  Conv conv{.n = keys.Take("n", 1),
-            .h = h,
-            .w = keys.Take("w", h),
-            .c = keys.Need("c"),
-            .filters = keys.Need("k"),
-            .kernel_h = r,
-            .kernel_w = keys.Take("s", r)};
+  const std::int64_t h = keys.Need("h"), w = keys.Take("w", h), c = keys.Need("c");
+  const std::int64_t k = keys.Need("k"), r = keys.Need("r"), s = keys.Take("s", r);
+  Conv conv{
+      .n = keys.Take("n", 1), .h = h, .w = w, .c = c, .filters = k, .kernel_h = r, .kernel_w = s};
   const std::uint32_t stride = keys.TakeSmall("stride", 1, 1);
   conv.stride = {keys.TakeSmall("stride_h", stride, 1), keys.TakeSmall("stride_w", stride, 1)};
   const std::uint32_t dilation = keys.TakeSmall("dilation", 1, 1);
@@ -123,6 +142,11 @@ Work ConvOf(Keys& keys) {
   conv.padding = {keys.TakeSmall("pad_top", pad, 0), keys.TakeSmall("pad_left", pad, 0),
                   keys.TakeSmall("pad_bottom", pad, 0), keys.TakeSmall("pad_right", pad, 0)};
   conv.groups = keys.TakeSmall("groups", 1, 1);
+  CheckWindow(keys, h, conv.padding.top + conv.padding.bottom, r, conv.dilation.h);
+  CheckWindow(keys, w, conv.padding.left + conv.padding.right, s, conv.dilation.w);
+  if (c % conv.groups != 0 || k % conv.groups != 0) {
+    keys.Fail("c and k are no multiples of groups=" + std::to_string(conv.groups));
+  }
   return conv;
 }
 
@@ -172,7 +196,7 @@ std::variant<OperatorSpec, std::string> ParseOperator(const std::string& text) {
   if (const std::string dtype = keys.TakeText("dtype"); !dtype.empty()) {
     const std::optional<DType> known = DTypeOf(dtype);
     if (known) op.dtype = *known;
-    if (!known) keys.Fail("no dtype '" + dtype + "'");
+    if (!known) keys.Fail("no dtype '" + dtype + "'; there is: " + NamesOfDTypes());
   }
   op.tile = {keys.Take("tile_m", 0), keys.Take("tile_n", 0), keys.Take("tile_k", 0)};
   if (op.tile.m == 0 && (op.tile.n > 0 || op.tile.k > 0)) keys.Fail("a tile needs tile_m=");
