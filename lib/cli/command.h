@@ -42,6 +42,8 @@ std::unique_ptr<Command> MakeSimulateCommand();
 std::unique_ptr<Command> MakeBucketsCommand();
 std::unique_ptr<Command> MakeCompileCommand();
 std::unique_ptr<Command> MakeScheduleCommand();
+std::unique_ptr<Command> MakeCostCommand();
+std::unique_ptr<Command> MakeValidateModelCommand();
 std::unique_ptr<Command> MakePlanCheckCommand();
 std::unique_ptr<Command> MakePlanShowCommand();
 std::unique_ptr<Command> MakePlanDiffCommand();

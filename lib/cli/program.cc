@@ -196,6 +196,8 @@ Commands MakeCommands() {
   commands.push_back(MakeSimulateCommand());
   commands.push_back(MakeCompileCommand());
   commands.push_back(MakeScheduleCommand());
+  commands.push_back(MakeCostCommand());
+  commands.push_back(MakeValidateModelCommand());
   commands.push_back(MakePlanCheckCommand());
   commands.push_back(MakePlanShowCommand());
   commands.push_back(MakePlanDiffCommand());

@@ -32,6 +32,7 @@ constexpr std::int64_t kMaxSide = 1 << 16;
 constexpr std::int64_t kMaxLanes = 1 << 20;
 constexpr double kMaxWatts = 1e6;
 constexpr double kMaxFactor = 1e3;
+constexpr double kMaxOps = 1e6;
 
 // Returns `value`, reporting it if it is not in [low, high].
 std::int64_t Within(Findings& findings, const Path& path, std::int64_t value, std::int64_t low,
@@ -102,6 +103,7 @@ void ReadArray(Findings& findings, const Path& path, const pb::SystolicArray& in
       Within32(findings, path.At("weight_load_cycles"), in.weight_load_cycles(), 0, kMaxCycles);
   out.pipeline_cycles =
       Within32(findings, path.At("pipeline_cycles"), in.pipeline_cycles(), 0, kMaxCycles);
+  out.drain = in.drain();
   if (in.drain() && out.mode == ComputeMode::kOverlapped) {
     findings.Error(path.At("drain"), "only mode SCALESIM has a drain apart from the pipeline");
   }
@@ -113,6 +115,18 @@ void ReadVector(Findings& findings, const Path& path, const pb::VectorUnit& in, 
       Within32(findings, path.At("issue"), in.issue() == 0 ? 1 : in.issue(), 1, 1024);
   out.vector_latency_cycles =
       Within32(findings, path.At("latency_cycles"), in.latency_cycles(), 0, 1'000'000);
+  for (int i = 0; i < in.op_counts_size(); ++i) {
+    const Path at = path.At("op_counts", static_cast<std::size_t>(i));
+    const pb::OpCount& count = in.op_counts(i);
+    if (count.kind().empty()) findings.Error(at.At("kind"), "no kind of operator");
+    for (const auto& earlier : out.op_counts) {
+      if (earlier.first == count.kind()) {
+        findings.Error(at.At("kind"), Quote(count.kind()) + " has a count already");
+      }
+    }
+    out.op_counts.emplace_back(
+        count.kind(), Amount(findings, at.At("ops_per_element"), count.ops_per_element(), kMaxOps));
+  }
 }
 
 void ReadDma(Findings& findings, const Path& path, const pb::DmaPort& in, CoreClass& out) {
@@ -176,6 +190,8 @@ CoreClass ReadClass(Findings& findings, const Path& path, const pb::CoreClass& i
                     pb::CoreClass::ComputeMode_MAX, ComputeMode::kOverlapped);
   out.dataflow = EnumOr(findings, path.At("dataflow"), in.dataflow(), pb::CoreClass::Dataflow_MAX,
                         Dataflow::kWeightStationary);
+  out.conv_lowering = EnumOr(findings, path.At("conv_lowering"), in.conv_lowering(),
+                             pb::CoreClass::ConvLowering_MAX, ConvLowering::kIm2col);
   ReadClocks(findings, path, in, out);
   if (in.has_array()) ReadArray(findings, path.At("array"), in.array(), out);
   if (in.has_vector()) ReadVector(findings, path.At("vector"), in.vector(), out);

@@ -127,6 +127,7 @@ class Layout {
       product.n = piece.n;
       product.k = piece.k;
       product.count = piece.count;
+      product.taps = piece.taps;
       product.density = piece.density;
       if (split_ == Split::kColumns) {
         product.n = base::CeilDiv(piece.n, shards_);

@@ -27,6 +27,7 @@ enum class Split { kRows, kColumns };
 
 struct Product {
   std::int64_t m = 0, n = 0, k = 0, count = 1;
+  std::int64_t taps = 1;  // k is cut into so many equal parts: a convolution tap by tap
   double density = 1;
   double dtype_factor = 1;
   // Bytes of an element; 0 for an operand that was made inside the group.

@@ -20,7 +20,7 @@ double ElementBytes(const plan::Body& plan, const std::vector<plan::Index>& tens
 
 class PieceReader {
  public:
-  PieceReader(SizeReader& sizes, std::uint32_t granule) : sizes_(sizes), granule_(granule) {}
+  PieceReader(SizeReader& sizes, const CoreClass& core) : sizes_(sizes), core_(core) {}
 
   Piece Read(const plan::Operator& op) {
     piece_ = Piece();
@@ -45,7 +45,8 @@ class PieceReader {
     }
   }
 
-  // im2col (COST_MODEL section 1): M = pixels, N = filters, K = window, an instance a group.
+  // M = pixels, N = filters, K = window, an instance a group: one product over the window (im2col),
+  // or the sum of one for each of its positions.
   void ReadWork(const plan::Conv& conv) {
     const auto size = [&](const plan::Expr& expr) { return sizes_.Size(expr, kMaxImage); };
     const std::int64_t kernel_h = size(conv.kernel_h), kernel_w = size(conv.kernel_w);
@@ -57,6 +58,9 @@ class PieceReader {
         Pixels(w + conv.pad_left + conv.pad_right, kernel_w, conv.stride_w, conv.dilation_w);
     const std::int64_t groups = std::max<std::uint32_t>(conv.groups, 1);
     piece_.count = groups;
+    if (core_.conv_lowering == ConvLowering::kPerTap) {
+      piece_.taps = std::max(Product({kernel_h, kernel_w}), kOne);
+    }
     piece_.m = Product({n, out_h, out_w});
     piece_.n = base::CeilDiv(filters, groups);
     piece_.k = base::CeilDiv(Product({kernel_h, kernel_w, c}), groups);
@@ -73,13 +77,13 @@ class PieceReader {
   void ReadWork(const plan::Vector& vector) {
     piece_.kind = Piece::Kind::kVector;
     piece_.elements = sizes_.Size(vector.elements);
-    piece_.ops = static_cast<double>(piece_.elements) * vector.ops_per_element;
+    piece_.ops = static_cast<double>(piece_.elements) * OpsPerElement(vector.ops_per_element);
   }
 
   void ReadWork(const plan::Reduce& reduce) {
     piece_.kind = Piece::Kind::kReduce;
     piece_.elements = sizes_.Size(reduce.elements);
-    piece_.ops = static_cast<double>(piece_.elements) * reduce.ops_per_element;
+    piece_.ops = static_cast<double>(piece_.elements) * OpsPerElement(reduce.ops_per_element);
   }
 
   // The strided side moves whole granules (COST_MODEL section 4).
@@ -90,7 +94,8 @@ class PieceReader {
     if (move.contiguous_bytes) {
       const std::int64_t run =
           std::clamp<std::int64_t>(sizes_.Size(*move.contiguous_bytes), 1, std::max(bytes, kOne));
-      const std::int64_t occupied = base::CeilDiv(run, granule_) * granule_;
+      const std::int64_t granule = core_.dma_granule_bytes;
+      const std::int64_t occupied = base::CeilDiv(run, granule) * granule;
       piece_.strided_bytes *= static_cast<double>(occupied) / static_cast<double>(run);
     }
     piece_.elements = static_cast<std::int64_t>(
@@ -114,6 +119,8 @@ class PieceReader {
                                     plan::Quote(piece_.op->name) + ": work of kind " +
                                     std::string(kind) + " is not modelled"));
   }
+
+  double OpsPerElement(double stated) const { return core_.OpsPerElement(piece_.op->kind, stated); }
 
   static std::int64_t Pixels(std::int64_t padded, std::int64_t kernel, std::int64_t stride,
                              std::int64_t dilation) {
@@ -141,7 +148,7 @@ class PieceReader {
   static constexpr std::int64_t kMaxFlops = std::int64_t{1} << 62;
 
   SizeReader& sizes_;
-  std::int64_t granule_;
+  const CoreClass& core_;
   Piece piece_;
 };
 
@@ -198,8 +205,8 @@ double SizeReader::PassedRatio(const plan::Operator& op, plan::Index tensor, int
   return 1;
 }
 
-Result<Pieces> ReadPieces(SizeReader& reader, std::uint32_t dma_granule_bytes) {
-  PieceReader pieces(reader, dma_granule_bytes);
+Result<Pieces> ReadPieces(SizeReader& reader, const CoreClass& core) {
+  PieceReader pieces(reader, core);
   Pieces all;
   for (const plan::Index op : reader.source().ops) {
     all.push_back(pieces.Read(reader.source().entry.operators[op]));

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "absl/container/inlined_vector.h"
+#include "device/spec.h"
 #include "leeway/status.h"
 #include "plan/body.h"
 
@@ -32,6 +33,7 @@ struct Piece {
   const plan::Operator* op = nullptr;
   Kind kind = Kind::kNone;
   std::int64_t m = 0, n = 0, k = 0, count = 1;
+  std::int64_t taps = 1;  // equal parts of k that run one after another
   double density = 1;
   // Of a convolution, where the left operand is read as an image and not as im2col's matrix: bytes
   // of all of it, and of the rows of pixels that neighbouring row blocks both read.
@@ -86,9 +88,9 @@ class SizeReader {
 
 using Pieces = absl::InlinedVector<Piece, 8>;
 
-// Reads every operator of the source. kOutOfRange if an expression fails or a size is absurd,
-// kUnimplemented for kinds of work that are not modelled.
-Result<Pieces> ReadPieces(SizeReader& reader, std::uint32_t dma_granule_bytes);
+// Reads every operator of the source, as it runs on `core`. kOutOfRange if an expression fails or a
+// size is absurd, kUnimplemented for kinds of work that are not modelled.
+Result<Pieces> ReadPieces(SizeReader& reader, const CoreClass& core);
 
 }  // namespace leeway::device
 

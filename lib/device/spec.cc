@@ -12,6 +12,13 @@ double CoreClass::DtypeFactor(DType dtype) const {
   return 1;
 }
 
+double CoreClass::OpsPerElement(std::string_view kind, double stated) const {
+  for (const auto& [of, ops] : op_counts) {
+    if (of == kind) return ops;
+  }
+  return stated;
+}
+
 std::size_t Spec::core_count() const {
   return classes.empty() ? 0 : classes.back().first_core + classes.back().count;
 }

@@ -27,6 +27,7 @@ inline constexpr int kByteUnitBits = 20;
 
 enum class ComputeMode { kOverlapped = 1, kScaleSim };
 enum class Dataflow { kOutputStationary = 1, kWeightStationary, kInputStationary };
+enum class ConvLowering { kIm2col = 1, kPerTap };
 
 struct CoreClass {
   std::string name;
@@ -44,13 +45,19 @@ struct CoreClass {
   std::uint32_t dma_granule_bytes = 1;
   ComputeMode mode = ComputeMode::kOverlapped;
   Dataflow dataflow = Dataflow::kWeightStationary;
+  bool drain = false;  // mode SCALESIM, output stationary: results leave after the last input
+  ConvLowering conv_lowering = ConvLowering::kIm2col;
   std::uint32_t launch_depth = 1;
   // Time relative to the native dtype, by dtype; 1 where absent.
   std::vector<std::pair<DType, double>> dtype_factors;
+  // Operations an element takes on the vector unit, by the operator's kind.
+  std::vector<std::pair<std::string, double>> op_counts;
 
   CoreIndex first_core = 0;
 
   double DtypeFactor(DType dtype) const;
+  // Operations an element of an operator of this kind takes: the unit's own, else `stated`.
+  double OpsPerElement(std::string_view kind, double stated) const;
 };
 
 // Of the whole device; the dynamic ones with every unit of their kind at full rate.

@@ -8,6 +8,7 @@
 #include "device/cycles.h"
 #include "device/group_shape.h"
 #include "device/group_work.h"
+#include "device/step_detail.h"
 #include "device/tile_search.h"
 #include "plan/findings.h"
 
@@ -16,20 +17,13 @@ namespace {
 
 constexpr double kMaxNanos = 0x1p53;
 
-// Bytes per nanosecond that one of `shards` equal flows gets.
-double FairRate(const CoreClass& core, const Spec& device, std::int64_t shards) {
-  const double fair = static_cast<double>(device.dram_bytes_per_second) /
-                      static_cast<double>(std::max<std::int64_t>(shards, 1));
-  return std::min(static_cast<double>(core.dma_bytes_per_second), fair) / 1e9;
-}
-
 Status CheckCore(const StepSource& source, const GroupShape& shape, const CoreClass& core) {
   const auto fail = [&](std::string_view why) {
     return base::Unimplemented(source.Describe() + ": core class " + plan::Quote(core.name) +
                                std::string(why));
   };
-  if (core.mode != ComputeMode::kOverlapped) return fail(": mode SCALESIM is not modelled");
-  if (core.arrays > 0 && core.dataflow != Dataflow::kWeightStationary) {
+  const bool overlapped = core.mode == ComputeMode::kOverlapped;
+  if (overlapped && core.arrays > 0 && core.dataflow != Dataflow::kWeightStationary) {
     return fail(": mode OVERLAPPED is modelled for WEIGHT_STATIONARY only");
   }
   if (!shape.products.empty() && core.arrays == 0) return fail(" has no array for its products");
@@ -121,6 +115,13 @@ Result<StepCost> Assemble(const StepSource& source, const GroupShape& shape, con
   return cost;
 }
 
+Result<StepDetail> Assembled(const StepSource& source, StepDetail detail, std::int64_t shards,
+                             const CoreClass& core, const Spec& device) {
+  LEEWAY_ASSIGN_OR_RETURN(detail.cost,
+                          Assemble(source, detail.shape, detail.tile_cost, shards, core, device));
+  return detail;
+}
+
 // A group's `work` replaces that of its operators.
 Result<GroupShape> StatedShape(SizeReader& sizes, const plan::GroupWork& work, std::int64_t shards,
                                const CoreClass& core) {
@@ -141,16 +142,11 @@ Result<GroupShape> StatedShape(SizeReader& sizes, const plan::GroupWork& work, s
   return shape;
 }
 
-struct Tiled {
-  GroupShape shape;
-  TileCost tile;
-};
-
 // The faster of the two ways to divide.
-Result<Tiled> BestSplit(SizeReader& sizes, const Pieces& pieces, std::int64_t shards,
-                        const CoreClass& core, double rate) {
+Result<StepDetail> BestSplit(SizeReader& sizes, const Pieces& pieces, std::int64_t shards,
+                             const CoreClass& core, double rate) {
   const StepSource& source = sizes.source();
-  std::optional<Tiled> best;
+  std::optional<StepDetail> best;
   double least_need = 0;
   for (const Split split : {Split::kRows, Split::kColumns}) {
     if (split == Split::kColumns && shards == 1) break;
@@ -160,31 +156,37 @@ Result<Tiled> BestSplit(SizeReader& sizes, const Pieces& pieces, std::int64_t sh
     LEEWAY_RETURN_IF_ERROR(CheckCore(source, *shape, core));
     const TileResult found = SearchTile(*shape, core, source.tiling, rate);
     if (least_need == 0 || found.least_need < least_need) least_need = found.least_need;
-    if (found.best && (!best || found.best->score < best->tile.score)) {
-      best = Tiled{*std::move(shape), *found.best};
+    if (found.best && (!best || found.best->score < best->tile_cost.score)) {
+      best = StepDetail{*std::move(shape), found.tile, *found.best, {}};
     }
   }
   if (!best) return NoTile(source, core, least_need);
   return *std::move(best);
 }
 
-Result<StepCost> CostOf(const StepSource& source, std::span<const std::int64_t> dims,
-                        std::int64_t shards, const CoreClass& core, const Spec& device) {
+Result<StepDetail> DetailOf(const StepSource& source, std::span<const std::int64_t> dims,
+                            std::int64_t shards, const CoreClass& core, const Spec& device) {
   if (shards < 1) {
     return base::InvalidArgument(source.Describe() + ": " + std::to_string(shards) + " shards");
   }
   SizeReader sizes(source, dims);
   const double rate = FairRate(core, device, shards);
   if (source.work != nullptr) {
-    LEEWAY_ASSIGN_OR_RETURN(const GroupShape shape, StatedShape(sizes, *source.work, shards, core));
+    LEEWAY_ASSIGN_OR_RETURN(GroupShape shape, StatedShape(sizes, *source.work, shards, core));
     LEEWAY_RETURN_IF_ERROR(CheckCore(source, shape, core));
-    TileResult found = SearchTile(shape, core, source.tiling, rate);
+    const TileResult found = SearchTile(shape, core, source.tiling, rate);
     if (!found.best) return NoTile(source, core, found.least_need);
-    return Assemble(source, shape, *found.best, shards, core, device);
+    return Assembled(source, {std::move(shape), found.tile, *found.best, {}}, shards, core, device);
   }
-  LEEWAY_ASSIGN_OR_RETURN(const Pieces pieces, ReadPieces(sizes, core.dma_granule_bytes));
-  LEEWAY_ASSIGN_OR_RETURN(const Tiled tiled, BestSplit(sizes, pieces, shards, core, rate));
-  return Assemble(source, tiled.shape, tiled.tile, shards, core, device);
+  LEEWAY_ASSIGN_OR_RETURN(const Pieces pieces, ReadPieces(sizes, core));
+  LEEWAY_ASSIGN_OR_RETURN(StepDetail detail, BestSplit(sizes, pieces, shards, core, rate));
+  return Assembled(source, std::move(detail), shards, core, device);
+}
+
+Result<StepCost> CostOf(const StepSource& source, std::span<const std::int64_t> dims,
+                        std::int64_t shards, const CoreClass& core, const Spec& device) {
+  LEEWAY_ASSIGN_OR_RETURN(const StepDetail detail, DetailOf(source, dims, shards, core, device));
+  return detail.cost;
 }
 
 // A group whose operators say nothing of their work, measured as a whole: one engine execution a
@@ -215,6 +217,12 @@ bool SaysNothing(const plan::Entry& entry, const plan::Group& group) {
 
 }  // namespace
 
+double FairRate(const CoreClass& core, const Spec& device, std::int64_t shards) {
+  const double fair = static_cast<double>(device.dram_bytes_per_second) /
+                      static_cast<double>(std::max<std::int64_t>(shards, 1));
+  return std::min(static_cast<double>(core.dma_bytes_per_second), fair) / 1e9;
+}
+
 Nanos StepCost::BodyAlone(ByteUnits rate) const {
   if (body_bytes == 0) return compute;
   return std::max(compute, Nanos(base::CeilDiv(body_bytes, std::min(cap, rate))));
@@ -242,17 +250,26 @@ Result<StepCost> GroupCost(const plan::Body& plan, const plan::Entry& entry,
 Result<StepCost> OperatorCost(const plan::Body& plan, const plan::Entry& entry,
                               const plan::Operator& op, std::span<const std::int64_t> dims,
                               std::int64_t shards, const CoreClass& core, const Spec& device) {
+  LEEWAY_ASSIGN_OR_RETURN(const StepDetail detail,
+                          OperatorDetail(plan, entry, op, dims, shards, core, device));
+  return detail.cost;
+}
+
+Result<StepDetail> OperatorDetail(const plan::Body& plan, const plan::Entry& entry,
+                                  const plan::Operator& op, std::span<const std::int64_t> dims,
+                                  std::int64_t shards, const CoreClass& core, const Spec& device,
+                                  const plan::Tiling& tiling) {
   const auto index = static_cast<plan::Index>(&op - entry.operators.data());
   const StepSource source{.plan = plan,
                           .entry = entry,
                           .ops = {&index, 1},
                           .reads = op.inputs,
                           .writes = op.outputs,
-                          .tiling = {},
+                          .tiling = tiling,
                           .work = nullptr,
                           .what = "operator",
                           .name = op.name};
-  return CostOf(source, dims, shards, core, device);
+  return DetailOf(source, dims, shards, core, device);
 }
 
 }  // namespace leeway::device

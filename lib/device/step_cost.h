@@ -22,12 +22,12 @@
 // even where computation hides it. That time grows with every size, but may fall by up to 1/64
 // where a tiling of less traffic takes over (tile_search.h).
 //
-// Not modelled: joins of partial sums, layouts, weights held in SRAM between runs, bank conflicts.
+// Not modelled: joins of shards' sums, layouts, weights held in SRAM between runs, bank conflicts.
 // A right operand computed inside a group makes the group run as one block.
 //
 // Sources: GEMM cycles in mode overlapped after ONNXim (SystolicWS) with the fill and drain as
-// parameters of the device; vector unit after LLMCompass and NeuSim op counts; fusion after XLA's
-// GpuPerformanceModel: one launch, intermediates stay on chip.
+// parameters of the device, in mode scalesim after SCALE-Sim; vector unit after LLMCompass and
+// NeuSim op counts; fusion after XLA's GpuPerformanceModel: one launch, intermediates stay on chip.
 
 #ifndef LEEWAY_DEVICE_STEP_COST_H_
 #define LEEWAY_DEVICE_STEP_COST_H_
@@ -76,8 +76,8 @@ inline constexpr std::int64_t kMaxStepBytes = std::int64_t{1} << 42;
 // with a profile costs what the profile says.
 // kInvalidArgument if shards < 1; kResourceExhausted if no legal tile fits the SRAM, naming group,
 // bytes and bound; kOutOfRange if an expression fails or the step moves more than kMaxStepBytes or
-// takes more than 2⁵³ ns; kUnimplemented for what the model does not cover: kinds of work, compute
-// modes and dataflows other than OVERLAPPED and WEIGHT_STATIONARY, a unit that the core lacks.
+// takes more than 2⁵³ ns; kUnimplemented for what the model does not cover: kinds of work, mode
+// OVERLAPPED with a dataflow other than WEIGHT_STATIONARY, a unit that the core lacks.
 Result<StepCost> GroupCost(const plan::Body& plan, const plan::Entry& entry,
                            const plan::Group& group, std::span<const std::int64_t> dims,
                            std::int64_t shards, const CoreClass& core, const Spec& device);

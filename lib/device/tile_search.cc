@@ -24,12 +24,15 @@ class Search {
         port_(static_cast<double>(core.dma_bytes_per_second) / 1e9),
         rate_(std::min(port_, bytes_per_ns)),
         sub_rows_(kSubTile * core.array_rows),
-        sub_cols_(kSubTile * core.array_cols) {}
+        sub_cols_(kSubTile * core.array_cols),
+        depth_(sub_rows_) {}
 
   TileResult Run(const plan::Tiling& tiling) {
     if (shape_.products.empty()) {
       Streamed();
     } else if (tiling.m > 0) {
+      given_ = tiling.n > 0;
+      if (tiling.k > 0) depth_ = tiling.k;
       All(tiling.m, tiling.n > 0 ? tiling.n : kWhole);
     } else {
       Octaves();
@@ -73,8 +76,9 @@ class Search {
     for (const Product& product : shape_.products) cycles_ += ProductCycles(core_, product, rows);
     RowBlocks(rows);
     if (!shape_.any_order) return;
-    StreamBoth(rows, cols);
-    HoldRight(rows, cols);
+    const double blocks = Blocks(shape_.products[0], rows);
+    StreamBoth(rows, cols, blocks);
+    HoldRight(rows, cols, blocks);
   }
 
   // All work in blocks of `rows` rows; the left panel stays, right operands stream by.
@@ -91,7 +95,7 @@ class Search {
     std::int64_t last_cols = 1;
     for (const Product& product : shape_.products) {
       const std::int64_t cols = std::min<std::int64_t>(product.n, core_.array_cols);
-      const std::int64_t depth = std::min(product.k, sub_rows_);
+      const std::int64_t depth = std::min(product.k, depth_);
       right_tile = std::max(right_tile, 2 * static_cast<double>(depth) * static_cast<double>(cols) *
                                             product.right_element);
       all_right += product.right_bytes() * product.span;
@@ -106,60 +110,71 @@ class Search {
     const double accumulators = block * widest * kAccumulatorBytes;
     const bool hold_right = Fits(cost.sram_bytes - right_tile + all_right, accumulators);
     if (hold_right) cost.sram_bytes += all_right - right_tile;
+    const LoopOrder order = hold_right ? LoopOrder::kHoldAll : LoopOrder::kRowBlocks;
     for (const Product& product : shape_.products) {
       const double blocks = Blocks(product, rows);
-      cost.dram_bytes += product.right_bytes() * static_cast<double>(product.count) *
-                             (hold_right ? 1 : Passes(product, rows)) +
+      const double passes = hold_right ? 1 : Passes(product, blocks);
+      cost.dram_bytes += product.right_bytes() * static_cast<double>(product.count) * passes +
                          product.halo_bytes * (blocks - 1);
     }
     cost.matrix_cycles = cycles_;
     EdgeTiles(cost);
-    Offer(cost, accumulators);
+    Offer(cost, {order, std::min(rows, shape_.rows), shape_.products.front().n}, accumulators);
   }
 
   // Output tiles of rows × cols; both operands pass once for each tile row or column.
-  void StreamBoth(std::int64_t rows, std::int64_t cols) {
+  void StreamBoth(std::int64_t rows, std::int64_t cols, double blocks) {
     const Product& product = shape_.products[0];
     const auto block = static_cast<double>(std::min(rows, product.m));
-    const auto depth = static_cast<double>(std::min(product.k, sub_rows_));
+    const auto depth = static_cast<double>(std::min(product.k, depth_));
     const double left = 2 * block * depth * product.left_element;
     const double per_col = 2 * depth * product.right_element + TileCol(product, block);
-    cols = std::min(cols, MostCols(product, left + shape_.constant_bytes, per_col, block));
+    cols = Cols(product, cols, left + shape_.constant_bytes, per_col, block);
     if (cols == 0) return;
     TileCost cost;
     cost.sram_bytes = left + shape_.constant_bytes + per_col * static_cast<double>(cols);
-    ReRead(product, rows, cols, Passes(product, rows), cost);
-    Offer(cost, block * static_cast<double>(cols) * kAccumulatorBytes);
+    ReRead(product, cols, blocks, Passes(product, blocks), cost);
+    Offer(cost, {LoopOrder::kBothStream, std::min(rows, product.m), cols},
+          block * static_cast<double>(cols) * kAccumulatorBytes);
   }
 
   // Panels of `cols` columns of the right operand stay; the left one passes once for each.
-  void HoldRight(std::int64_t rows, std::int64_t cols) {
+  void HoldRight(std::int64_t rows, std::int64_t cols, double blocks) {
     const Product& product = shape_.products[0];
     const auto block = static_cast<double>(std::min(rows, product.m));
-    const auto depth = static_cast<double>(std::min(product.k, sub_rows_));
+    const auto depth = static_cast<double>(std::min(product.k, depth_));
     const double left = 2 * block * depth * product.left_element;
     const double per_col =
         2 * static_cast<double>(product.k) * product.right_element + TileCol(product, block);
-    cols = std::min(cols, MostCols(product, left + shape_.constant_bytes, per_col, block));
+    cols = Cols(product, cols, left + shape_.constant_bytes, per_col, block);
     if (cols == 0) return;
     TileCost cost;
     cost.sram_bytes = left + shape_.constant_bytes + per_col * static_cast<double>(cols);
-    ReRead(product, rows, cols, 1, cost);
-    Offer(cost, block * static_cast<double>(cols) * kAccumulatorBytes);
+    ReRead(product, cols, blocks, 1, cost);
+    Offer(cost, {LoopOrder::kHoldRight, std::min(rows, product.m), cols},
+          block * static_cast<double>(cols) * kAccumulatorBytes);
   }
 
   static double Blocks(const Product& product, std::int64_t rows) {
-    return static_cast<double>(base::CeilDiv(product.m, std::min(rows, product.m)));
+    if (rows >= product.m) return 1;
+    return static_cast<double>(base::CeilDiv(product.m, rows));
   }
 
   // Of the right operand: a row block skips what its mask skips.
-  static double Passes(const Product& product, std::int64_t rows) {
-    return std::max(1.0, Blocks(product, rows) * product.density);
+  static double Passes(const Product& product, double blocks) {
+    return std::max(1.0, blocks * product.density);
   }
 
   // Results and residuals of a column of a tile.
   double TileCol(const Product& product, double block) const {
     return block * shape_.tile_row / static_cast<double>(product.n);
+  }
+
+  // A searched tile is as wide as fits; a given one is never cut.
+  std::int64_t Cols(const Product& product, std::int64_t wanted, double fixed, double per_col,
+                    double block) const {
+    if (given_) return std::min(wanted, product.n);
+    return std::min(wanted, MostCols(product, fixed, per_col, block));
   }
 
   // The most columns, whole array sides or all, that fit beside `fixed` bytes. Wider is never
@@ -175,10 +190,10 @@ class Search {
     return cols - cols % core_.array_cols;
   }
 
-  void ReRead(const Product& product, std::int64_t rows, std::int64_t cols, double right_passes,
+  void ReRead(const Product& product, std::int64_t cols, double blocks, double right_passes,
               TileCost& cost) {
-    const auto left_passes = static_cast<double>(base::CeilDiv(product.n, cols));
-    const double blocks = Blocks(product, rows);
+    const double left_passes =
+        cols == product.n ? 1 : static_cast<double>(base::CeilDiv(product.n, cols));
     cost.dram_bytes = shape_.read_bytes + shape_.constant_bytes + shape_.write_bytes +
                       (left_passes - 1) * product.left_bytes +
                       left_passes * (blocks - 1) * product.halo_bytes +
@@ -198,7 +213,7 @@ class Search {
     cost.first_bytes = std::min(shape_.read_bytes + shape_.constant_bytes, chunk);
     cost.last_bytes = std::min(shape_.write_bytes, chunk);
     cost.sram_bytes = 2 * (cost.first_bytes + cost.last_bytes) + shape_.scratch_bytes;
-    Offer(cost, 0);
+    Offer(cost, {}, 0);
   }
 
   // What must be there before the first fold can start, and what leaves after the last.
@@ -206,7 +221,7 @@ class Search {
     const Product& first = shape_.products.front();
     const Product& last = shape_.products.back();
     const auto top = static_cast<double>(std::min(shape_.rows, sub_rows_));
-    const auto depth = static_cast<double>(std::min(first.k, sub_rows_));
+    const auto depth = static_cast<double>(std::min(first.k, depth_));
     const auto cols = static_cast<double>(std::min(first.n, sub_cols_));
     const double left = first.left_element > 0 ? depth * first.left_element : shape_.input_row;
     cost.first_bytes = top * left + depth * cols * first.right_element;
@@ -224,13 +239,16 @@ class Search {
     return sums && sram <= static_cast<double>(core_.sram_bytes);
   }
 
-  void Offer(TileCost cost, double accumulators) {
+  // Completes the cost, and keeps it if it is the best.
+  void Offer(TileCost cost, const Tile& tile, double accumulators) {
     const double need = cost.sram_bytes + 2 * accumulators;
     if (result_.least_need == 0 || need < result_.least_need) result_.least_need = need;
     if (!Fits(cost.sram_bytes, accumulators)) return;
     if (core_.accumulator_bytes == 0) cost.sram_bytes = need;
     Time(cost);
-    if (!result_.best || cost.score < result_.best->score) result_.best = cost;
+    if (result_.best && !(cost.score < result_.best->score)) return;
+    result_.best = cost;
+    result_.tile = tile;
   }
 
   double EdgeNs(double bytes) const {
@@ -256,6 +274,8 @@ class Search {
   const CoreClass& core_;
   double port_, rate_;
   std::int64_t sub_rows_, sub_cols_;
+  std::int64_t depth_;  // of what is moved at once
+  bool given_ = false;  // the columns of a tile are the plan's
   double floor_ = 0;
   double cycles_ = 0;  // of the products, at the row block under consideration
   TileResult result_;

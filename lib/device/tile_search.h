@@ -19,7 +19,21 @@
 
 namespace leeway::device {
 
-// A tiling and what follows from it.
+// What stays while the rest streams by.
+enum class LoopOrder {
+  kStream,      // no product: chunks pass through the vector unit
+  kRowBlocks,   // blocks of rows of everything; right operands stream by once for each
+  kHoldAll,     // the same, and right operands stay
+  kBothStream,  // tiles of the result; both operands pass once for each tile row or column
+  kHoldRight,   // panels of the right operand; the left one passes once for each
+};
+
+struct Tile {
+  LoopOrder order = LoopOrder::kStream;
+  std::int64_t rows = 0, cols = 0;  // 0: no product
+};
+
+// What follows from a tile. As small as can be: the search makes dozens.
 struct TileCost {
   double cycles = 0;  // the body's compute
   double matrix_cycles = 0;
@@ -33,12 +47,14 @@ struct TileCost {
 
 struct TileResult {
   std::optional<TileCost> best;
+  Tile tile;  // of the best
   // Of the candidate that needs the least SRAM; accumulators of their own count as well.
   double least_need = 0;
 };
 
 // `bytes_per_ns`: what the step may draw from DRAM. A tiling of the plan (m != 0) is the only
-// candidate.
+// candidate, in whichever order of loops is fastest; it is taken as it is or not at all. Its k is
+// the depth of what is moved at once.
 TileResult SearchTile(const GroupShape& shape, const CoreClass& core, const plan::Tiling& tiling,
                       double bytes_per_ns);
 

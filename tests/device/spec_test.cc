@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "base/prng.h"
 #include "leeway_internal/device/v1alpha/device.pb.h"
 #include "tests/catch.h"
@@ -51,6 +52,39 @@ TEST_CASE("what a description leaves out has its stated default", "[device][unit
   CHECK(core.DtypeFactor(DType::kF32) == 1);
   CHECK(spec->step_launch == Nanos(0));
   CHECK_FALSE(spec->calibration_residual.has_value());
+}
+
+TEST_CASE("how a core computes is what its description says", "[device][unit]") {
+  pb::Device device = Valid();
+  pb::CoreClass& core = *device.mutable_core_classes(0);
+  core.set_compute_mode(pb::CoreClass::SCALESIM);
+  core.set_dataflow(pb::CoreClass::OUTPUT_STATIONARY);
+  core.mutable_array()->set_drain(true);
+  core.set_conv_lowering(pb::CoreClass::PER_TAP);
+  auto& count = *core.mutable_vector()->add_op_counts();
+  count.set_kind("gelu");
+  count.set_ops_per_element(45);
+  const auto spec = Parse(device);
+  REQUIRE(spec.ok());
+  CHECK(spec->classes[0].mode == ComputeMode::kScaleSim);
+  CHECK(spec->classes[0].dataflow == Dataflow::kOutputStationary);
+  CHECK(spec->classes[0].drain);
+  CHECK(spec->classes[0].conv_lowering == ConvLowering::kPerTap);
+  CHECK(spec->classes[0].OpsPerElement("gelu", 25) == 45);
+  CHECK(spec->classes[0].OpsPerElement("relu", 1) == 1);
+  CHECK(Parse(Valid())->classes[0].conv_lowering == ConvLowering::kIm2col);
+}
+
+TEST_CASE("every shipped device is one", "[device][golden]") {
+  const auto shipped = base::ListShipped(base::ShippedKind::kDevice);
+  CHECK(shipped.size() >= 3);
+  for (const base::ShippedFile& file : shipped) {
+    const auto spec = ParseSpec(file.bytes, file.name);
+    INFO(spec.status().ToString());
+    REQUIRE(spec.ok());
+    CHECK(spec->name == file.name);
+    CHECK_FALSE(spec->source.empty());
+  }
 }
 
 TEST_CASE("cores are numbered by class and within it", "[device][unit]") {
@@ -144,6 +178,26 @@ TEST_CASE("every slip in a description is named with its path and bound", "[devi
       {"core_classes[0].dataflow: unknown value -1",
        [](auto& d) {
          d.mutable_core_classes(0)->set_dataflow(static_cast<pb::CoreClass::Dataflow>(-1));
+       }},
+      {"core_classes[0].conv_lowering: unknown value 3",
+       [](auto& d) {
+         d.mutable_core_classes(0)->set_conv_lowering(static_cast<pb::CoreClass::ConvLowering>(3));
+       }},
+      {"core_classes[0].vector.op_counts[1].kind: \"exp\" has a count already",
+       [](auto& d) {
+         for (int i = 0; i < 2; ++i) {
+           auto& count = *d.mutable_core_classes(0)->mutable_vector()->add_op_counts();
+           count.set_kind("exp");
+           count.set_ops_per_element(15);
+         }
+       }},
+      {"core_classes[0].vector.op_counts[0].kind: no kind of operator",
+       [](auto& d) { d.mutable_core_classes(0)->mutable_vector()->add_op_counts(); }},
+      {"core_classes[0].vector.op_counts[0].ops_per_element: nan is not in",
+       [](auto& d) {
+         auto& count = *d.mutable_core_classes(0)->mutable_vector()->add_op_counts();
+         count.set_kind("exp");
+         count.set_ops_per_element(kNan);
        }},
       {"core_classes[0].dtype_factors[0].dtype: unknown dtype \"F33\"",
        [](auto& d) {
