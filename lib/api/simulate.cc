@@ -23,6 +23,7 @@ Result<SimResult> Simulate(const Plan& plan, const Device& device, const Traffic
   config.entry = options.entry;
   config.streams = api::StreamsOf(*traffic.body());
   config.serving = options.serving;
+  if (options.heat == SimulateOptions::Heat::kOff) config.heat = exec::CoreClocks::Heat::kOff;
   config.progress = options.progress;
   LEEWAY_ASSIGN_OR_RETURN(std::shared_ptr<exec::SimRecord> record,
                           exec::RunSimulation(config, [&] { return replay.Next(); }));
