@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/prng.h"
+#include "device/power_loop.h"
 #include "leeway_internal/device/v1alpha/device.pb.h"
 #include "tests/catch.h"
 #include "tests/device/support/plan_maker.h"
@@ -317,10 +318,12 @@ TEST_CASE("bytes that are no description and newer ones are told apart", "[devic
 
 TEST_CASE("damaged bytes are refused or make a device within bounds", "[device][property]") {
   const auto seed = static_cast<std::uint64_t>(GENERATE(range(0, 50)));
-  CAPTURE(seed);
+  const std::string name = GENERATE("onnxim_tpuv4_c4", "tt_blackhole_p150");
+  CAPTURE(seed, name);
   base::Prng prng(seed);
+  const std::string whole = testing::ShippedDevice(name).serialized;
   for (int round = 0; round < 40; ++round) {
-    std::string bytes = testing::Shipped().serialized;
+    std::string bytes = whole;
     for (std::uint64_t flips = 1 + prng.Below(4); flips > 0; --flips) {
       bytes[prng.Below(bytes.size())] = static_cast<char>(prng.Below(256));
     }
@@ -333,6 +336,10 @@ TEST_CASE("damaged bytes are refused or make a device within bounds", "[device][
     CHECK(spec->core_count() >= 1);
     CHECK(spec->core_count() <= kMaxCores);
     CHECK(spec->dram_rate() >= static_cast<ByteUnits>(kMaxCores));
+    // Whatever heat and clock it has, they can begin.
+    PowerLoop loop(*spec);
+    loop.Rest(100);
+    CHECK(loop.clock() > 0);
   }
 }
 
