@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -62,6 +63,14 @@ struct CoreSummary {
   std::int64_t dram_bytes = 0;
 };
 
+// Of a device whose description states a thermal ladder or a clock loop, by its control period.
+struct HeatSummary {
+  double max_celsius = 0;  // of the die; 0 where heat is not modelled
+  double max_watts = 0;
+  double min_clock = 1;  // least clock, as a part of the nominal one
+  Nanos throttled{0};    // time below the nominal clock
+};
+
 struct SimSummary {
   Counts counts;
   LatencyStats latency, queue_wait;
@@ -83,6 +92,7 @@ struct SimSummary {
   double slo_attainment = 0;
   double energy_j = 0;
   std::string energy_origin;                        // how far it is modelled
+  std::optional<HeatSummary> heat;                  // nothing where it is not modelled
   double fairness_streams = 0, fairness_cores = 0;  // Jain's index over mean slowdown, busy time
   // What was assumed on the way, e.g. which dim of the traffic feeds which of the plan.
   std::vector<std::string> notes;

@@ -101,6 +101,9 @@ struct SimulateOptions {
   std::vector<std::pair<std::string, std::string>> bind = {};
   // A dim outside the plan's domain is clamped and counted, or ends the simulation.
   enum class AboveDomain { kClamp, kError } above_domain = AboveDomain::kClamp;
+  // Of a device whose description states a thermal ladder or a clock loop: whether it warms up and
+  // throttles, or keeps its clock at its static power.
+  enum class Heat { kModelled, kOff } heat = Heat::kModelled;
   // Called now and then on the calling thread; returning false ends the simulation with kCancelled.
   std::function<bool(const Progress&)> progress = {};
 };
@@ -108,9 +111,10 @@ struct SimulateOptions {
 // Returns kInvalidArgument for an option out of range, traffic without a request, a dim of the plan
 // that binds to none of the traffic's, or options of a stream that the traffic lacks, kNotFound for
 // an entry that the plan lacks, kFailedPrecondition if the device lacks a core the plan places on
-// or memory for it, kOutOfRange for a dim outside the domain (kError) or a cost that overflows,
-// kResourceExhausted for loops of too many steps, kCancelled, kUnimplemented for parts of a plan
-// the engine does not run, or the traffic's own error.
+// or memory for it, kOutOfRange for a dim outside the domain (kError), a cost that overflows or a
+// die that its leakage heats without end, kResourceExhausted for loops of too many steps,
+// kCancelled, kUnimplemented for parts of a plan the engine does not run, or the traffic's own
+// error.
 Result<SimResult> Simulate(const Plan& plan, const Device& device, const Traffic& traffic,
                            const SimulateOptions& options = {});
 

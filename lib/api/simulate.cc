@@ -53,6 +53,7 @@ Result<SimResult> Simulate(const Plan& plan, const Device& device, const Traffic
     LEEWAY_RETURN_IF_ERROR(Override(stream, config.streams));
   }
   config.serving = options.serving;
+  if (options.heat == SimulateOptions::Heat::kOff) config.heat = exec::CoreClocks::Heat::kOff;
   config.progress = options.progress;
   LEEWAY_ASSIGN_OR_RETURN(std::shared_ptr<exec::SimRecord> record,
                           exec::RunSimulation(config, [&] { return replay.Next(); }));

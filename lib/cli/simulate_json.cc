@@ -71,6 +71,15 @@ double PerSecond(std::uint64_t count, Nanos span) {
                           : 0;
 }
 
+Json HeatJson(const HeatSummary& heat) {
+  Json json;
+  json["max_celsius"] = heat.max_celsius;
+  json["max_watts"] = heat.max_watts;
+  json["min_clock"] = heat.min_clock;
+  json["throttled_ns"] = heat.throttled.count();
+  return json;
+}
+
 Json TotalJson(const SimSummary& summary) {
   Json json;
   json["work_ns"] = summary.work.count();
@@ -84,6 +93,7 @@ Json TotalJson(const SimSummary& summary) {
   json["padding_waste"] = summary.padding_waste;
   json["energy_j"] = summary.energy_j;
   json["energy_origin"] = summary.energy_origin;
+  if (summary.heat) json["heat"] = HeatJson(*summary.heat);
   SetCounts(json["requests"], summary.counts);
   return json;
 }

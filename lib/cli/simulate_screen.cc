@@ -173,6 +173,14 @@ std::string Energy(const SimSummary& summary) {
          (summary.energy_origin.empty() ? "" : " (" + summary.energy_origin + ")");
 }
 
+std::string Heat(const HeatSummary& heat) {
+  std::string text = "at most " + FormatNumber(heat.max_watts) + " W";
+  if (heat.max_celsius != 0) text += " and " + FormatNumber(heat.max_celsius) + " °C";
+  if (heat.throttled == Nanos{0}) return text + ", never throttled";
+  return text + ", throttled for " + FormatDuration(heat.throttled) + ", down to " +
+         FormatPercent(heat.min_clock) + " of the clock";
+}
+
 std::string Facts(const SimSummary& summary) {
   std::string text = Line("Fallback", FormatPercent(summary.fallback_rate) +
                                           " of the requests were in no variant") +
@@ -185,6 +193,7 @@ std::string Facts(const SimSummary& summary) {
     text += Line("Clamped",
                  FormatPercent(ClampedRate(summary)) + " of the requests, to the model's domain");
   }
+  if (summary.heat) text += Line("Heat", Heat(*summary.heat));
   return text + Line("Energy", Energy(summary));
 }
 

@@ -1,10 +1,14 @@
 // The serialized description: the one file of this module that sees generated code.
 
+#include <algorithm>
 #include <limits>
 #include <set>
 
 #include "base/status_macros.h"
+#include "device/governor.h"
+#include "device/power_loop.h"
 #include "device/spec.h"
+#include "device/thermal.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "leeway_internal/device/v1alpha/device.pb.h"
@@ -33,6 +37,7 @@ constexpr std::int64_t kMaxLanes = 1 << 20;
 constexpr double kMaxWatts = 1e6;
 constexpr double kMaxFactor = 1e3;
 constexpr double kMaxOps = 1e6;
+constexpr double kMaxCelsius = PowerLoop::kRunawayCelsius;
 
 // Returns `value`, reporting it if it is not in [low, high].
 std::int64_t Within(Findings& findings, const Path& path, std::int64_t value, std::int64_t low,
@@ -81,10 +86,6 @@ std::string Name(Findings& findings, const Path& path, const std::string& name) 
   return name;
 }
 
-void NotModelled(Findings& findings, const Path& path, std::string_view what) {
-  findings.Error(path, std::string(what) + " is not modelled by this version");
-}
-
 std::optional<DType> FindDType(std::string_view name) {
   for (int i = static_cast<int>(DType::kF64); i <= static_cast<int>(kLastDType); ++i) {
     if (name == DTypeName(static_cast<DType>(i))) return static_cast<DType>(i);
@@ -129,6 +130,33 @@ void ReadVector(Findings& findings, const Path& path, const pb::VectorUnit& in, 
   }
 }
 
+void ReadPaths(Findings& findings, const Path& path, const pb::DmaPort& in, CoreClass& out) {
+  constexpr int kMost = 64;
+  constexpr double kMaxCycles = 1e9;
+  if (in.paths_size() > kMost) {
+    findings.Error(path.At("paths"), std::to_string(in.paths_size()) + " paths exceed 64");
+    return;
+  }
+  for (int i = 0; i < in.paths_size(); ++i) {
+    const Path at = path.At("paths", static_cast<std::size_t>(i));
+    const pb::DmaPath& from = in.paths(i);
+    DmaPath to;
+    to.name = Name(findings, at.At("name"), from.name());
+    for (const DmaPath& earlier : out.dma_paths) {
+      if (earlier.name != to.name) continue;
+      findings.Error(at.At("name"), "path " + Quote(to.name) + " exists already");
+    }
+    to.latency_cycles =
+        Amount(findings, at.At("latency_cycles"), from.latency_cycles(), kMaxCycles);
+    to.cycles_per_kib =
+        Amount(findings, at.At("cycles_per_kib"), from.cycles_per_kib(), kMaxCycles);
+    to.granule_bytes = from.granule_bytes() == 0 ? out.dma_granule_bytes
+                                                 : Within32(findings, at.At("granule_bytes"),
+                                                            from.granule_bytes(), 1, 1 << 20);
+    out.dma_paths.push_back(std::move(to));
+  }
+}
+
 void ReadDma(Findings& findings, const Path& path, const pb::DmaPort& in, CoreClass& out) {
   out.dma_bytes_per_second = Within(findings, path.At("bytes_per_second"), in.bytes_per_second(),
                                     kMinBytesPerSecond, kMaxBytesPerSecond);
@@ -137,7 +165,14 @@ void ReadDma(Findings& findings, const Path& path, const pb::DmaPort& in, CoreCl
   out.dma_granule_bytes =
       Within32(findings, path.At("granule_bytes"), in.granule_bytes() == 0 ? 1 : in.granule_bytes(),
                1, std::int64_t{1} << 20);
-  if (in.engines() > 1) NotModelled(findings, path.At("engines"), "more than one DMA engine");
+  // A step's transfers are spread over all engines of its core.
+  out.dma_engines =
+      Within32(findings, path.At("engines"), in.engines() == 0 ? 1 : in.engines(), 1, 1024);
+  if (findings.ok()) {
+    out.dma_bytes_per_second =
+        std::min(out.dma_bytes_per_second * out.dma_engines, kMaxBytesPerSecond);
+  }
+  ReadPaths(findings, path, in, out);
 }
 
 void ReadClocks(Findings& findings, const Path& path, const pb::CoreClass& in, CoreClass& out) {
@@ -149,12 +184,8 @@ void ReadClocks(Findings& findings, const Path& path, const pb::CoreClass& in, C
   }
   for (int i = 0; i < stated && i < static_cast<int>(kMaxCores); ++i) {
     const std::int64_t hz = Within(findings, path.At("core_clock_hz", static_cast<std::size_t>(i)),
-                                   in.core_clock_hz(i), 0, kMaxClockHz);
+                                   in.core_clock_hz(i), 0, out.clock_hz);
     out.core_clock_hz.push_back(hz == 0 ? out.clock_hz : hz);
-    if (out.core_clock_hz.back() != out.clock_hz) {
-      NotModelled(findings, path.At("core_clock_hz", static_cast<std::size_t>(i)),
-                  "a core with a clock of its own");
-    }
   }
   if (stated == 0 && in.count() <= kMaxCores) out.core_clock_hz.assign(in.count(), out.clock_hz);
 }
@@ -201,6 +232,8 @@ CoreClass ReadClass(Findings& findings, const Path& path, const pb::CoreClass& i
   out.sram_bytes = Within(findings, path.At("sram_bytes"), in.sram_bytes(), 1, kMaxSramBytes);
   out.accumulator_bytes =
       Within(findings, path.At("accumulator_bytes"), in.accumulator_bytes(), 0, kMaxSramBytes);
+  out.sram_bytes_per_cycle = Within(findings, path.At("sram_bytes_per_cycle"),
+                                    in.sram_bytes_per_cycle(), 0, kMaxSramBytes);
   ReadDma(findings, path.At("dma"), in.dma(), out);
   out.launch_depth = Within32(findings, path.At("launch_depth"),
                               in.launch_depth() == 0 ? 1 : in.launch_depth(), 1, 1024);
@@ -234,11 +267,111 @@ void ReadDram(Findings& findings, const Path& path, const pb::Dram& in, Spec& sp
       Within(findings, path.At("capacity_bytes"), in.capacity_bytes(), 1, kMaxDramBytes);
   spec.dram_bytes_per_second = Within(findings, path.At("bytes_per_second"), in.bytes_per_second(),
                                       kMinBytesPerSecond, kMaxBytesPerSecond);
-  const int arbitration = EnumOr<int>(findings, path.At("arbitration"), in.arbitration(),
-                                      pb::Dram::Arbitration_MAX, pb::Dram::FAIR);
-  if (arbitration == pb::Dram::RANDOM_PRIORITY) {
-    NotModelled(findings, path.At("arbitration"), "RANDOM_PRIORITY");
+  spec.dram_arbitration = EnumOr(findings, path.At("arbitration"), in.arbitration(),
+                                 pb::Dram::Arbitration_MAX, Arbitration::kFair);
+}
+
+// NaN fails both comparisons.
+double Between(Findings& findings, const Path& path, double value, double low, double high) {
+  if (value >= low && value <= high) return value;
+  findings.Error(path, std::to_string(value) + " is not in [" + std::to_string(low) + ", " +
+                           std::to_string(high) + "]");
+  return low;
+}
+
+// What a ladder is checked for beyond its numbers: that it can be at rest.
+void CheckRest(Findings& findings, const Path& path, const Power& power, const Thermal& ladder) {
+  if (ladder.leakage_watts > power.static_watts) {
+    findings.Error(path.At("leakage_watts"), std::to_string(ladder.leakage_watts) +
+                                                 " exceed static_watts, which they are a part of");
+    return;
   }
+  const auto idle = SteadyCelsius(ladder, power.static_watts - ladder.leakage_watts);
+  if (!idle || *idle > kMaxCelsius) {
+    findings.Error(path, "the leakage heats an idle device faster than the ladder cools it");
+  }
+}
+
+void ReadThermal(Findings& findings, const Path& path, const pb::ThermalLadder& in, Power& power) {
+  constexpr double kLeast = 1e-6;  // joules a kelvin, kelvins a watt
+  constexpr double kMost = 1e6;
+  Thermal out;
+  const std::size_t before = findings.total();
+  if (in.nodes_size() < 1 || in.nodes_size() > static_cast<int>(kMaxThermalNodes)) {
+    findings.Error(path.At("nodes"), std::to_string(in.nodes_size()) + " nodes are not in [1, " +
+                                         std::to_string(kMaxThermalNodes) + "]");
+    return;
+  }
+  for (int i = 0; i < in.nodes_size(); ++i) {
+    const Path at = path.At("nodes", static_cast<std::size_t>(i));
+    out.nodes.push_back({Between(findings, at.At("capacity_j_per_k"),
+                                 in.nodes(i).capacity_j_per_k(), kLeast, kMost),
+                         Between(findings, at.At("resistance_k_per_w"),
+                                 in.nodes(i).resistance_k_per_w(), kLeast, kMost)});
+  }
+  const auto celsius = [&](std::string_view field, double value) {
+    return Between(findings, path.At(field), value, -100, kMaxCelsius);
+  };
+  out.ambient_celsius = celsius("ambient_celsius", in.ambient_celsius());
+  out.leakage_celsius = celsius("leakage_reference_celsius", in.leakage_reference_celsius());
+  out.leakage_watts = Amount(findings, path.At("leakage_watts"), in.leakage_watts(), kMaxWatts);
+  out.leakage_per_kelvin =
+      Amount(findings, path.At("leakage_per_kelvin"), in.leakage_per_kelvin(), 1);
+  out.leakage_per_volt = Amount(findings, path.At("leakage_per_volt"), in.leakage_per_volt(), 100);
+  if (findings.total() == before) CheckRest(findings, path, power, out);
+  power.thermal = std::move(out);
+}
+
+ClockLimiter ReadLimiter(Findings& findings, const Path& path, const pb::DvfsLoop::Limiter& in,
+                         const Power& power) {
+  ClockLimiter out;
+  out.name = in.name();
+  out.measure = EnumOr(findings, path.At("measure"), in.measure(),
+                       pb::DvfsLoop::Limiter::Measure_MAX, ClockLimiter::Measure::kPower);
+  if (out.measure == ClockLimiter::Measure::kDieTemperature && !power.thermal) {
+    findings.Error(path.At("measure"), "DIE_TEMPERATURE needs power.thermal");
+  }
+  out.limit = Between(findings, path.At("limit"), in.limit(), 1e-3, kMaxWatts);
+  const double smoothing = in.smoothing() == 0 ? 1 : in.smoothing();
+  out.smoothing = Between(findings, path.At("smoothing"), smoothing, 1e-6, 1);
+  out.proportional = Amount(findings, path.At("proportional"), in.proportional(), kMaxFactor);
+  out.derivative = Amount(findings, path.At("derivative"), in.derivative(), kMaxFactor);
+  out.window =
+      Within32(findings, path.At("window"), in.window() == 0 ? 1 : in.window(), 1, 1 << 20);
+  return out;
+}
+
+void ReadDvfs(Findings& findings, const Path& path, const pb::DvfsLoop& in, Power& power) {
+  constexpr int kMost = 16;  // coefficients, limiters
+  Dvfs out;
+  if (in.period_ns() != 0) {
+    power.period =
+        Nanos(Within(findings, path.At("period_ns"), in.period_ns(), 1000, kMaxLatencyNs));
+  }
+  out.min_hz = Within(findings, path.At("min_hz"), in.min_hz(), 1'000'000, kMaxClockHz);
+  out.max_hz = Within(findings, path.At("max_hz"), in.max_hz(), out.min_hz, kMaxClockHz);
+  const int terms = in.volts_by_mhz_polynomial_size();
+  if (terms < 1 || terms > kMost) {
+    findings.Error(path.At("volts_by_mhz_polynomial"),
+                   std::to_string(terms) + " coefficients are not in [1, 16]");
+  }
+  out.volts_by_mhz.assign(in.volts_by_mhz_polynomial().begin(), in.volts_by_mhz_polynomial().end());
+  constexpr std::int64_t kSamples = 64;
+  for (std::int64_t i = 0; i <= kSamples && findings.ok(); ++i) {
+    const std::int64_t hz = out.min_hz + (out.max_hz - out.min_hz) / kSamples * i;
+    // Nominal voltage, that of the full clock, is the highest.
+    Between(findings, path.At("volts_by_mhz_polynomial"), VoltsAt(out, hz), 1e-3,
+            std::min(VoltsAt(out, out.max_hz), 100.0));
+  }
+  if (in.limiters_size() > kMost) {
+    findings.Error(path.At("limiters"), std::to_string(in.limiters_size()) + " limiters exceed 16");
+    return;
+  }
+  for (int i = 0; i < in.limiters_size(); ++i) {
+    out.limiters.push_back(ReadLimiter(findings, path.At("limiters", static_cast<std::size_t>(i)),
+                                       in.limiters(i), power));
+  }
+  power.dvfs = std::move(out);
 }
 
 void ReadPower(Findings& findings, const Path& path, const pb::Power& in, Power& out) {
@@ -251,8 +384,8 @@ void ReadPower(Findings& findings, const Path& path, const pb::Power& in, Power&
   out.dram_watts_per_gbps = watts("dram_watts_per_gbps", in.dram_watts_per_gbps());
   out.sram_watts = watts("sram_watts", in.sram_watts());
   out.thermal_design_watts = watts("thermal_design_watts", in.thermal_design_watts());
-  if (in.has_thermal()) NotModelled(findings, path.At("thermal"), "heat");
-  if (in.has_dvfs()) NotModelled(findings, path.At("dvfs"), "a clock that follows the power");
+  if (in.has_thermal()) ReadThermal(findings, path.At("thermal"), in.thermal(), out);
+  if (in.has_dvfs()) ReadDvfs(findings, path.At("dvfs"), in.dvfs(), out);
 }
 
 void ReadLaunch(Findings& findings, const Path& path, const pb::LaunchCost& in, Spec& spec) {

@@ -66,6 +66,12 @@ ByteUnits FluidLink::Stop(Instant now, std::size_t slot) {
   return left;
 }
 
+ByteUnits FluidLink::Left(Instant now, std::size_t slot) {
+  LEEWAY_CHECK(slot < started_.size() && started_[slot]);
+  Advance(now);
+  return Remaining(Find(slot));
+}
+
 ByteUnits FluidLink::rate(std::size_t slot) {
   LEEWAY_CHECK(slot < started_.size() && started_[slot]);
   Settle();

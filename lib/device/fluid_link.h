@@ -35,6 +35,9 @@ class FluidLink {
   // Takes a flow off, ended or not. Returns what was left of it. Requires a started slot.
   ByteUnits Stop(Instant now, std::size_t slot);
 
+  // Returns what is left of a flow. Requires a started slot.
+  ByteUnits Left(Instant now, std::size_t slot);
+
   // When the first flow ends at today's rates, and which (the smallest slot on ties);
   // Instant::Max() if there is none. end = now + ceil(remaining / rate).
   Instant next_end() { return Settle(), next_end_; }

@@ -47,15 +47,20 @@ ByteUnits Spec::dram_rate() const { return RateUnits(dram_bytes_per_second); }
 EventEnergy Spec::event_energy() const {
   double macs_per_second = 0;
   double vector_ops_per_second = 0;
+  double sram_bytes_per_second = 0;
   for (const CoreClass& of : classes) {
     const double cycles = static_cast<double>(of.clock_hz) * of.count;
     macs_per_second += cycles * of.array_rows * of.array_cols * of.arrays;
     vector_ops_per_second += cycles * of.vector_lanes * of.vector_issue;
+    sram_bytes_per_second += cycles * static_cast<double>(of.sram_bytes_per_cycle);
   }
   EventEnergy energy;
   if (macs_per_second > 0) energy.mac = power.matrix_watts / macs_per_second * 1e12;
   if (vector_ops_per_second > 0) {
     energy.vector_op = power.vector_watts / vector_ops_per_second * 1e12;
+  }
+  if (sram_bytes_per_second > 0) {
+    energy.sram_byte = power.sram_watts / sram_bytes_per_second * 1e12;
   }
   // A watt a GB/s is a nanojoule a byte.
   energy.dram_byte = power.dram_watts_per_gbps * 1e3;

@@ -26,8 +26,18 @@ using ByteUnits = std::int64_t;
 inline constexpr int kByteUnitBits = 20;
 
 enum class ComputeMode { kOverlapped = 1, kScaleSim };
+// How the DRAM is shared: max-min fairly, or one transfer after the other by a lot drawn as each
+// begins.
+enum class Arbitration { kFair = 1, kRandomPriority };
 enum class Dataflow { kOutputStationary = 1, kWeightStationary, kInputStationary };
 enum class ConvLowering { kIm2col = 1, kPerTap };
+
+// A way through the memory system: a latency, then a rate, both in cycles of the core's clock.
+struct DmaPath {
+  std::string name;  // "hbm-vmem"
+  double latency_cycles = 0, cycles_per_kib = 0;
+  std::uint32_t granule_bytes = 1;
+};
 
 struct CoreClass {
   std::string name;
@@ -40,7 +50,11 @@ struct CoreClass {
   std::uint32_t vector_lanes = 0, vector_issue = 1, vector_latency_cycles = 0;
   // Accumulators of 0 bytes: partial sums live in the SRAM.
   std::int64_t sram_bytes = 0, accumulator_bytes = 0;
-  std::int64_t dma_bytes_per_second = 0;
+  // Operands that the units move a cycle at full rate; 0: their energy is not charged.
+  std::int64_t sram_bytes_per_cycle = 0;
+  std::int64_t dma_bytes_per_second = 0;  // of all engines
+  std::uint32_t dma_engines = 1;
+  std::vector<DmaPath> dma_paths;
   Nanos dma_latency{0};
   std::uint32_t dma_granule_bytes = 1;
   ComputeMode mode = ComputeMode::kOverlapped;
@@ -60,15 +74,47 @@ struct CoreClass {
   double OpsPerElement(std::string_view kind, double stated) const;
 };
 
+// A thermal mass, and the resistance to the next one; of the last, to the ambient.
+struct ThermalNode {
+  double joules_per_kelvin = 1, kelvins_per_watt = 1;
+};
+
+// Die first. Leakage is a part of the static power, stated at nominal voltage.
+struct Thermal {
+  std::vector<ThermalNode> nodes;
+  double ambient_celsius = 0;
+  double leakage_watts = 0, leakage_celsius = 0;
+  double leakage_per_kelvin = 0, leakage_per_volt = 0;  // of its logarithm
+};
+
+// One of the things that hold the clock down (governor.h).
+struct ClockLimiter {
+  enum class Measure { kPower = 1, kCurrent, kDieTemperature };
+  std::string name;
+  Measure measure = Measure::kPower;
+  double limit = 0;  // in watts, amperes or degrees Celsius
+  double smoothing = 1, proportional = 0, derivative = 0;
+  std::uint32_t window = 1;  // periods of the moving average
+};
+
+struct Dvfs {
+  std::int64_t min_hz = 0, max_hz = 0;  // max_hz is the nominal clock
+  std::vector<double> volts_by_mhz;     // coefficients from the constant term up
+  std::vector<ClockLimiter> limiters;
+};
+
 // Of the whole device; the dynamic ones with every unit of their kind at full rate.
 struct Power {
   double static_watts = 0, matrix_watts = 0, vector_watts = 0, dram_watts_per_gbps = 0,
          sram_watts = 0, thermal_design_watts = 0;
+  std::optional<Thermal> thermal;
+  std::optional<Dvfs> dvfs;
+  Nanos period{1'000'000};  // in which both are advanced
 };
 
 // Dynamic energy of one event in picojoules, from the watts at full rate.
 struct EventEnergy {
-  double mac = 0, vector_op = 0, dram_byte = 0;
+  double mac = 0, vector_op = 0, sram_byte = 0, dram_byte = 0;
 };
 
 struct Spec {
@@ -76,6 +122,7 @@ struct Spec {
   std::vector<CoreClass> classes;
   std::int64_t dram_capacity_bytes = 0;
   std::int64_t dram_bytes_per_second = 0;
+  Arbitration dram_arbitration = Arbitration::kFair;
   Nanos run_launch{0}, step_launch{0};
   std::uint32_t launch_queue_depth = 0;
   Power power;
@@ -99,8 +146,8 @@ ByteUnits RateUnits(std::int64_t bytes_per_second);
 
 // Parses and validates a serialized description. kDataLoss if the bytes are no description,
 // kFailedPrecondition if they need a newer reader, kInvalidArgument with every finding, one a line:
-// what this version does not model (thermal, DVFS, unfair arbitration, several DMA engines a core)
-// is one too, so that no result silently leaves it out. `name` stands for the file in messages.
+// what this version does not model is one too, so that no result silently leaves it out. `name`
+// stands for the file in messages.
 Result<Spec> ParseSpec(std::string_view bytes, std::string_view name);
 
 }  // namespace leeway::device

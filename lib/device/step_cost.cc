@@ -51,6 +51,24 @@ double Macs(const GroupShape& shape) {
   return macs;
 }
 
+// Operands that the units move: of a product, weight stationary, the left one for every fold of
+// columns, the right one once, results for every fold of rows (COST_MODEL section 1); what is made
+// inside the group counts as two bytes an element.
+double SramBytes(const GroupShape& shape, const CoreClass& core) {
+  double bytes = 0;
+  const auto element = [](double stated) { return stated > 0 ? stated : 2.0; };
+  for (const Product& p : shape.products) {
+    const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n);
+    const auto k = static_cast<double>(p.k);
+    const auto column_folds = static_cast<double>(base::CeilDiv(p.n, core.array_cols));
+    const auto row_folds = static_cast<double>(base::CeilDiv(p.k, core.array_rows));
+    bytes += static_cast<double>(p.count) * p.density *
+             (m * k * column_folds * element(p.left_element) + n * k * element(p.right_element) +
+              m * n * row_folds * element(p.out_element));
+  }
+  return bytes;
+}
+
 // The traffic that any tiling has: right operands once.
 double CompulsoryBytes(const GroupShape& shape) {
   double bytes = shape.read_bytes + shape.constant_bytes + shape.write_bytes;
@@ -102,8 +120,12 @@ Result<StepCost> Assemble(const StepSource& source, const GroupShape& shape, con
   const EventEnergy energy = device.event_energy();
   const auto rounded_macs = base::RoundToInt64(macs);
   const auto vector_ops = base::RoundToInt64(shape.vector_ops);
-  const auto energy_pj = base::RoundToInt64(
-      macs * energy.mac + shape.vector_ops * energy.vector_op + tile.dram_bytes * energy.dram_byte);
+  double energy_pj_exact =
+      macs * energy.mac + shape.vector_ops * energy.vector_op + tile.dram_bytes * energy.dram_byte;
+  if (energy.sram_byte > 0) {
+    energy_pj_exact += energy.sram_byte * (SramBytes(shape, core) + tile.dram_bytes);
+  }
+  const auto energy_pj = base::RoundToInt64(energy_pj_exact);
   if (!rounded_macs || !vector_ops || !energy_pj) {
     return base::OutOfRange(source.Describe() + ": one step's operations exceed 64 bits");
   }

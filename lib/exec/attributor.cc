@@ -118,9 +118,10 @@ void Attributor::OnStarted(CoreId core, const StepRef& step) {
   }
 }
 
-void Attributor::OnFinished(CoreId core, const StepRef& step, Nanos duration) {
+void Attributor::OnFinished(CoreId core, const StepRef& step, Nanos duration, Nanos throttled) {
   clock_.Ended(env_->Now(), core.value());
   on_core_[core.value()].executed = duration;
+  on_core_[core.value()].throttled = throttled;
   traces_[step.run.value()].core_time += duration;
 }
 
@@ -130,6 +131,7 @@ void Attributor::OnRetired(CoreId core, const StepRef& step) {
   NodeTrace& node = traces_[step.run.value()].nodes[step.node.value()];
   node.waited = on_core_[core.value()].waited;
   node.executed = on_core_[core.value()].executed;
+  node.throttled = on_core_[core.value()].throttled;
   node.core_class = device_.ClassOf(core.value());
 }
 
@@ -143,12 +145,14 @@ void Attributor::OnRoundEnded(RunId id, const sched::Run& run, std::uint32_t fra
     if (shape.call == nullptr) {
       Add(chain.waited, trace.nodes[n.value()].waited);
       chain.executed += trace.nodes[n.value()].executed;
+      chain.throttled += trace.nodes[n.value()].throttled;
       ++counts[n.value() * device_.classes.size() + trace.nodes[n.value()].core_class];
       continue;
     }
     const sched::Frame& callee = graph.frames()[shape.callee];
     Add(chain.waited, trace.chains[shape.callee].waited);
     chain.executed += trace.chains[shape.callee].executed;
+    chain.throttled += trace.chains[shape.callee].throttled;
     const std::uint64_t* inner = CountsAt(trace, callee.depth);
     const std::size_t classes = device_.classes.size();
     for (std::size_t i = callee.first * classes; i < callee.subtree_end * classes; ++i) {
@@ -170,6 +174,7 @@ void Attributor::Repeat(RunId run, std::int64_t rounds, const Mark& before) {
       chain.waited[i] += rounds * (chain.waited[i] - before.chains[f].waited[i]);
     }
     chain.executed += rounds * (chain.executed - before.chains[f].executed);
+    chain.throttled += rounds * (chain.throttled - before.chains[f].throttled);
   }
   const auto times = static_cast<std::uint64_t>(rounds);
   for (std::size_t i = 0; i < trace.counts.size(); ++i) {
@@ -237,7 +242,8 @@ Status Attributor::Explain(RunTrace& trace, const sched::Request& request, Reque
   parts[Cause::kBatchMates] = *trace.at_batch - d0;
   parts[Cause::kPadding] = *trace.at_bucket - *trace.at_batch;
   parts[Cause::kLaunch] = *trace.launches;
-  parts[Cause::kContention] = chain.executed - *trace.at_bucket - *trace.launches;
+  parts[Cause::kThrottle] = chain.throttled;
+  parts[Cause::kContention] = chain.executed - *trace.at_bucket - *trace.launches - chain.throttled;
   return Status();
 }
 

@@ -58,7 +58,8 @@ class Attributor final : public sched::Observer, public StepListener {
                       const sched::Run* run) override;
 
   void OnStarted(sched::CoreId core, const sched::StepRef& step) override;
-  void OnFinished(sched::CoreId core, const sched::StepRef& step, Nanos duration) override;
+  void OnFinished(sched::CoreId core, const sched::StepRef& step, Nanos duration,
+                  Nanos throttled) override;
   void OnRunEnded(sched::RunId run) override;
 
   // What a run's chains hold so far.
@@ -80,13 +81,13 @@ class Attributor final : public sched::Observer, public StepListener {
     Reading entered{};
     // Of the shard that ended last:
     Reading waited{};
-    Nanos executed{0};
+    Nanos executed{0}, throttled{0};
     std::size_t core_class = 0;
   };
   // Along the chain of a frame's repetitions.
   struct Chain {
     Reading waited{};
-    Nanos executed{0};
+    Nanos executed{0}, throttled{0};
   };
   struct RunTrace {
     const sched::Run* run = nullptr;
@@ -104,7 +105,7 @@ class Attributor final : public sched::Observer, public StepListener {
   };
   struct OnCore {
     Reading waited{};
-    Nanos executed{0};
+    Nanos executed{0}, throttled{0};
   };
 
  public:

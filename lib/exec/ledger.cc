@@ -233,8 +233,20 @@ void Ledger::FinishTotals(const device::Spec& device, const SimulatedWorld& worl
   }
   absl::int128 dynamic_pj = 0;
   for (const CoreUse& use : world.use()) dynamic_pj += use.energy_pj;
-  summary.energy_j = static_cast<double>(dynamic_pj) * 1e-12 + device.power.static_watts * seconds;
-  summary.energy_origin = "per-event energy and static power; no heat, no clock changes";
+  const device::PowerLoop* power = world.clocks() ? world.clocks()->power() : nullptr;
+  if (power == nullptr) {
+    summary.energy_j =
+        static_cast<double>(dynamic_pj) * 1e-12 + device.power.static_watts * seconds;
+    summary.energy_origin = "per-event energy and static power; no heat, no clock changes";
+    return;
+  }
+  dynamic_pj += power->BackgroundPj(Instant(summary.makespan));
+  summary.energy_j = static_cast<double>(dynamic_pj) * 1e-12;
+  summary.energy_origin = "per-event energy, static power and leakage; heat and clock modelled";
+  summary.heat = HeatSummary{
+      power->summary().max_celsius, power->summary().max_watts,
+      static_cast<double>(power->summary().min_clock) / static_cast<double>(device::kNominalClock),
+      power->summary().throttled};
 }
 
 Status Ledger::TakeSnapshot(const SimConfig& config, const sched::Scheduler& scheduler,

@@ -13,6 +13,7 @@
 #include "device/reality.h"
 #include "device/spec.h"
 #include "exec/attributor.h"
+#include "exec/core_clocks.h"
 #include "leeway/simulate.h"
 #include "leeway/status.h"
 #include "plan/body.h"
@@ -60,6 +61,9 @@ struct SimConfig {
   // kSkip adds up the repetitions of a loop that nothing can disturb (round_skipper.h), kPlay plays
   // each: the same results, more slowly.
   enum class Loops { kSkip, kPlay } loops = Loops::kSkip;
+  // kModelled has effect on devices that state a thermal ladder or a clock loop; kOff leaves every
+  // core at its own clock and heat out of account.
+  CoreClocks::Heat heat = CoreClocks::Heat::kModelled;
   // Bounds of windows by which executed steps are told apart; empty: they are not kept.
   std::vector<Instant> census;
   // Told of every OK request, in order of completion; may be null.

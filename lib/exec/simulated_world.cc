@@ -9,13 +9,18 @@ namespace leeway::exec {
 using sched::CoreId;
 using sched::StepRef;
 
-SimulatedWorld::SimulatedWorld(const device::Spec& device, StepListener* listener)
+SimulatedWorld::SimulatedWorld(const device::Spec& device, StepListener* listener,
+                               CoreClocks::Heat heat)
     : device_(device),
       listener_(listener),
       link_(device.dram_rate(), device.core_count()),
       cores_(device.core_count()),
       phase_end_(device.core_count()),
-      use_(device.core_count()) {
+      use_(device.core_count()),
+      clocks_(CoreClocks::Create(device, heat)) {
+  if (device.dram_arbitration == device::Arbitration::kRandomPriority) {
+    lots_ = std::make_unique<device::SharedLink>(device.dram_rate(), device.core_count());
+  }
   for (std::size_t c = 0; c < cores_.size(); ++c) {
     class_of_.push_back(device.ClassOf(static_cast<device::CoreIndex>(c)));
   }
@@ -43,6 +48,10 @@ void SimulatedWorld::Begin(std::size_t c) {
   core.cost = run.costs->cost(step.node, class_of_[c]);
   // A run's first steps wait for the launch of the run itself.
   if (run.nodes[step.node.value()].first) core.cost.launch += device_.run_launch;
+  if (clocks_) {
+    if (period_end_ == Instant::Max()) period_end_ = clocks_->WakeAt(now_);
+    clocks_->Begin(c, core.cost);
+  }
   core.began = now_;
   core.phase = Phase::kHead;
   phase_end_.Set(c, now_ + core.cost.launch + core.cost.fill);
@@ -52,15 +61,24 @@ void SimulatedWorld::Begin(std::size_t c) {
 void SimulatedWorld::EnterBody(std::size_t c) {
   Core& core = cores_[c];
   core.phase = Phase::kBody;
+  if (clocks_) clocks_->EnterBody(now_, c, core.cost);
   if (core.cost.body_bytes > 0) {
     phase_end_.Set(c, Instant::Max());
-    link_.Start(now_, c, core.cost.body_bytes, core.cost.cap);
+    const device::ByteUnits cap = clocks_ ? clocks_->Cap(c, core.cost) : core.cost.cap;
+    StartTransfer(c, core.cost.body_bytes, cap, lots_ ? ranks_.Next() : 0);
   } else {
-    phase_end_.Set(c, now_ + core.cost.compute);
+    phase_end_.Set(c, now_ + (clocks_ ? clocks_->Slowed(c, core.cost.compute) : core.cost.compute));
   }
 }
 
+void SimulatedWorld::StartTransfer(std::size_t c, device::ByteUnits bytes, device::ByteUnits cap,
+                                   std::uint64_t rank) {
+  if (lots_) return lots_->Start(now_, c, bytes, cap, {1, rank});
+  link_.Start(now_, c, bytes, cap);
+}
+
 void SimulatedWorld::EnterTail(std::size_t c) {
+  if (clocks_) clocks_->LeaveBody(now_, c, cores_[c].cost);
   cores_[c].phase = Phase::kTail;
   phase_end_.Set(c, now_ + cores_[c].cost.drain);
 }
@@ -75,15 +93,18 @@ void SimulatedWorld::Finish(std::size_t c) {
   use_[c].busy += duration;
   ++use_[c].steps;
   use_[c].dram_bytes += core.cost.dram_bytes;
-  use_[c].energy_pj += core.cost.energy_pj;
+  use_[c].energy_pj += clocks_ ? clocks_->spent_pj(c) : core.cost.energy_pj;
   last_finish_ = now_;
-  if (listener_) listener_->OnFinished(CoreId(c), step, duration);
+  if (listener_) {
+    listener_->OnFinished(CoreId(c), step, duration, clocks_ ? clocks_->slowed(c) : Nanos{0});
+  }
   scheduler_->Complete(CoreId(c), step);
   woken_.Add(CoreId(c));
 }
 
 Instant SimulatedWorld::next_event() {
-  const Instant next = std::min(link_.next_end(), phase_end_.first());
+  Instant next = std::min(next_transfer_end(), phase_end_.first());
+  next = std::min(next, period_end_);
   return timers_.empty() ? next : std::min(next, timers_.top().first);
 }
 
@@ -103,17 +124,56 @@ void SimulatedWorld::EndPhase(std::size_t c) {
 void SimulatedWorld::AdvanceTo(Instant at) {
   LEEWAY_CHECK(at >= now_);
   now_ = at;
-  while (link_.next_end() <= now_) {
-    const std::size_t c = link_.next_slot();
-    link_.Stop(now_, c);
+  while (next_transfer_end() <= now_) {
+    const std::size_t c = lots_ ? lots_->next_slot() : link_.next_slot();
+    StopTransfer(c);
     EnterTail(c);
   }
   // Phases of no length end one after the other; a body with traffic takes a nanosecond at least.
   while (phase_end_.first() <= now_) EndPhase(phase_end_.first_index());
+  if (period_end_ <= now_) EndPeriod();
   while (!timers_.empty() && timers_.top().first <= now_) {
     woken_.Add(CoreId(timers_.top().second));
     timers_.pop();
   }
+}
+
+// Counts what the bodies have spent, and lets them go on at the clocks that follow.
+void SimulatedWorld::EndPeriod() {
+  bool busy = false;
+  for (std::size_t c = 0; c < cores_.size(); ++c) {
+    const Core& core = cores_[c];
+    busy = busy || core.phase != Phase::kIdle;
+    if (core.phase != Phase::kBody) continue;
+    if (core.cost.body_bytes > 0) {
+      const device::ByteUnits left = lots_ ? lots_->Left(now_, c) : link_.Left(now_, c);
+      clocks_->Spend(c, core.cost.body_bytes - left, core.cost.body_bytes);
+    } else {
+      const Nanos left = clocks_->Nominal(c, phase_end_.at(c) - now_);
+      const Nanos done = std::max(core.cost.compute - left, Nanos{0});
+      clocks_->Spend(c, done.count(), core.cost.compute.count());
+    }
+  }
+  // While nothing runs no instants pass for heat's sake: what cools is caught up with later.
+  period_end_ = busy ? now_ + clocks_->period() : Instant::Max();
+  if (!clocks_->EndPeriod()) return;
+  for (std::size_t c = 0; c < cores_.size(); ++c) {
+    if (cores_[c].phase == Phase::kBody) Reclock(c);
+  }
+}
+
+void SimulatedWorld::Reclock(std::size_t c) {
+  const device::StepCost& cost = cores_[c].cost;
+  if (cost.body_bytes > 0) {
+    const std::uint64_t rank = lots_ ? lots_->claim(c).rank : 0;
+    const device::ByteUnits left = StopTransfer(c);
+    clocks_->Reclock(now_, c, cost);
+    StartTransfer(c, left, clocks_->Cap(c, cost), rank);
+    return;
+  }
+  const Nanos left = clocks_->Nominal(c, phase_end_.at(c) - now_);
+  clocks_->Reclock(now_, c, cost);
+  phase_end_.Set(c, now_ + clocks_->Slowed(c, left));
 }
 
 void CoreUse::Repeat(std::int64_t times, const CoreUse& before) {
@@ -138,9 +198,9 @@ bool SimulatedWorld::Mark::Alike(const Mark& other) const {
 }
 
 bool SimulatedWorld::calm() const {
-  return link_.active() == 0 && std::all_of(cores_.begin(), cores_.end(), [](const Core& core) {
-           return core.launched.size() <= 1;
-         });
+  return link_.active() == 0 && !lots_ && period_end_ == Instant::Max() &&
+         std::all_of(cores_.begin(), cores_.end(),
+                     [](const Core& core) { return core.launched.size() <= 1; });
 }
 
 SimulatedWorld::Mark SimulatedWorld::TakeMark() const {

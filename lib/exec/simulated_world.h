@@ -14,13 +14,17 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <queue>
 #include <utility>
 #include <vector>
 
 #include "absl/numeric/int128.h"
+#include "base/prng.h"
 #include "device/fluid_link.h"
+#include "device/shared_link.h"
 #include "device/spec.h"
+#include "exec/core_clocks.h"
 #include "exec/earliest.h"
 #include "leeway/time.h"
 #include "sched/env.h"
@@ -34,7 +38,9 @@ class StepListener {
  public:
   virtual ~StepListener() = default;
   virtual void OnStarted(sched::CoreId core, const sched::StepRef& step) = 0;
-  virtual void OnFinished(sched::CoreId core, const sched::StepRef& step, Nanos duration) = 0;
+  // `throttled`: by how much its core's clock lengthened the step.
+  virtual void OnFinished(sched::CoreId core, const sched::StepRef& step, Nanos duration,
+                          Nanos throttled) = 0;
   virtual void OnRunEnded(sched::RunId run) = 0;
 };
 
@@ -51,8 +57,10 @@ struct CoreUse {
 
 class SimulatedWorld final : public sched::Env {
  public:
-  // `device` and the listener (may be null) outlive the world.
-  SimulatedWorld(const device::Spec& device, StepListener* listener);
+  // `device` and the listener (may be null) outlive the world. Without heat no core throttles.
+  // Where the DRAM is arbitrated by lot, the draws are always the same.
+  SimulatedWorld(const device::Spec& device, StepListener* listener,
+                 CoreClocks::Heat heat = CoreClocks::Heat::kModelled);
 
   // Must be called once, before anything else.
   void Attach(sched::Scheduler& scheduler) { scheduler_ = &scheduler; }
@@ -78,7 +86,8 @@ class SimulatedWorld final : public sched::Env {
   };
   // Requires calm().
   Mark TakeMark() const;
-  // Whether nothing is being transferred, and no step waits behind another on its core.
+  // Whether nothing is being transferred, no step waits behind another on its core, and nothing
+  // heats up.
   bool calm() const;
   Instant next_timer() const { return timers_.empty() ? Instant::Max() : timers_.top().first; }
   // Goes on by `rounds` periods in which the cores do each time what they did since `before`, and
@@ -95,6 +104,8 @@ class SimulatedWorld final : public sched::Env {
   const std::vector<CoreUse>& use() const { return use_; }
   // The last instant at which a step finished.
   Instant last_finish() const { return last_finish_; }
+  // Null where every core keeps its nominal clock.
+  const CoreClocks* clocks() const { return clocks_.get(); }
 
  private:
   enum class Phase : std::uint8_t { kIdle, kHead, kBody, kTail };
@@ -111,6 +122,15 @@ class SimulatedWorld final : public sched::Env {
   void Finish(std::size_t core);
   // Ends what the core is at, other than a body on the link.
   void EndPhase(std::size_t core);
+  // Of the transfers of bodies, by core.
+  void StartTransfer(std::size_t core, device::ByteUnits bytes, device::ByteUnits cap,
+                     std::uint64_t rank);
+  device::ByteUnits StopTransfer(std::size_t core) {
+    return lots_ ? lots_->Stop(now_, core) : link_.Stop(now_, core);
+  }
+  Instant next_transfer_end() { return lots_ ? lots_->next_end() : link_.next_end(); }
+  void EndPeriod();
+  void Reclock(std::size_t core);
 
   const device::Spec& device_;
   StepListener* listener_;
@@ -118,10 +138,15 @@ class SimulatedWorld final : public sched::Env {
   Instant now_;
   Instant last_finish_;
   device::FluidLink link_;
+  // In its place where each transfer draws a rank as it begins.
+  std::unique_ptr<device::SharedLink> lots_;
+  base::Prng ranks_{0};
   std::vector<Core> cores_;
   std::vector<std::size_t> class_of_;
   Earliest phase_end_;  // by core; Max while the link decides or idle
   std::vector<CoreUse> use_;
+  std::unique_ptr<CoreClocks> clocks_;
+  Instant period_end_ = Instant::Max();  // of the power loop; Max while nothing runs
   sched::CoreSet woken_;
   using Timer = std::pair<Instant, std::uint32_t>;
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;

@@ -166,7 +166,7 @@ class Simulation {
         attributor_(config.detail == SimConfig::Detail::kAttributed
                         ? std::make_unique<Attributor>(*config.device, domains, Ok(), Other())
                         : nullptr),
-        world_(*config.device, attributor_.get()),
+        world_(*config.device, attributor_.get(), config.heat),
         scheduler_(world_, *config.device, domains, PolicyOptions(config.serving), observer()),
         skipper_(scheduler_, world_, attributor_.get()) {
     world_.Attach(scheduler_);
@@ -304,6 +304,7 @@ Status Simulation::Run(const NextArrival& next) {
     }
     world_.PumpWoken();
     LEEWAY_RETURN_IF_ERROR(scheduler_.status());
+    if (world_.clocks()) LEEWAY_RETURN_IF_ERROR(world_.clocks()->status());
     if (attributor_) LEEWAY_RETURN_IF_ERROR(attributor_->status());
     if (config_.loops == SimConfig::Loops::kSkip && skipper_.due()) {
       skipper_.OnRound(std::min({arrival ? arrival->at : kEndOfTime, next_swap(), next_cancel()}));

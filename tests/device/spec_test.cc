@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/prng.h"
+#include "device/power_loop.h"
 #include "leeway_internal/device/v1alpha/device.pb.h"
 #include "tests/catch.h"
 #include "tests/device/support/plan_maker.h"
@@ -116,6 +117,78 @@ TEST_CASE("rates are in units of 2^-20 B/ns, rounded down", "[device][unit]") {
   CHECK(RateUnits(1'000'000'000'000'000) == std::int64_t{1'000'000} << 20);
 }
 
+// A ladder of two nodes beside 90 W of static power.
+pb::ThermalLadder& Heated(pb::Device& device) {
+  device.mutable_power()->set_static_watts(90);
+  pb::ThermalLadder& ladder = *device.mutable_power()->mutable_thermal();
+  for (int i = 0; i < 2; ++i) {
+    pb::ThermalLadder::Node& node = *ladder.add_nodes();
+    node.set_capacity_j_per_k(1);
+    node.set_resistance_k_per_w(0.1);
+  }
+  ladder.set_ambient_celsius(30);
+  ladder.set_leakage_watts(20);
+  ladder.set_leakage_reference_celsius(48);
+  ladder.set_leakage_per_kelvin(0.009);
+  return ladder;
+}
+
+// 800 to 1350 MHz at 1 mV a MHz under one limiter.
+pb::DvfsLoop& Clocked(pb::Device& device) {
+  pb::DvfsLoop& dvfs = *device.mutable_power()->mutable_dvfs();
+  dvfs.set_min_hz(800'000'000);
+  dvfs.set_max_hz(1'350'000'000);
+  dvfs.add_volts_by_mhz_polynomial(0);
+  dvfs.add_volts_by_mhz_polynomial(1e-3);
+  dvfs.add_limiters()->set_limit(150);
+  return dvfs;
+}
+
+void Raise(pb::Device& device, double volts) {
+  device.mutable_power()->mutable_dvfs()->set_volts_by_mhz_polynomial(0, volts);
+}
+
+TEST_CASE("slow cores, several engines and their paths are read", "[device][unit]") {
+  pb::Device device = Valid();
+  pb::CoreClass& core = *device.mutable_core_classes(0);
+  core.add_core_clock_hz(0);
+  core.add_core_clock_hz(600'000'000);
+  core.mutable_dma()->set_engines(3);
+  core.mutable_dma()->set_granule_bytes(32);
+  pb::DmaPath& path = *core.mutable_dma()->add_paths();
+  path.set_name("hbm-vmem");
+  path.set_latency_cycles(483.6);
+  path.set_cycles_per_kib(1.1046);
+  device.mutable_dram()->set_arbitration(pb::Dram::RANDOM_PRIORITY);
+  const auto spec = Parse(device);
+  REQUIRE(spec.ok());
+  const CoreClass& read = spec->classes[0];
+  CHECK(read.core_clock_hz == std::vector<std::int64_t>{1'000'000'000, 600'000'000});
+  CHECK(read.dma_engines == 3);
+  CHECK(read.dma_bytes_per_second == 150'000'000'000);
+  REQUIRE(read.dma_paths.size() == 1);
+  CHECK(read.dma_paths[0].latency_cycles == 483.6);
+  CHECK(read.dma_paths[0].granule_bytes == 32);
+  CHECK(spec->dram_arbitration == Arbitration::kRandomPriority);
+}
+
+TEST_CASE("heat and the clock loop are read with their defaults", "[device][unit]") {
+  pb::Device device = Valid();
+  Heated(device);
+  Clocked(device);
+  const auto spec = Parse(device);
+  REQUIRE(spec.ok());
+  REQUIRE(spec->power.thermal);
+  CHECK(spec->power.thermal->nodes.size() == 2);
+  CHECK(spec->power.thermal->leakage_per_volt == 0);
+  REQUIRE(spec->power.dvfs);
+  CHECK(spec->power.period == Nanos(1'000'000));
+  const ClockLimiter& limiter = spec->power.dvfs->limiters.at(0);
+  CHECK(limiter.measure == ClockLimiter::Measure::kPower);
+  CHECK(limiter.smoothing == 1);
+  CHECK(limiter.window == 1);
+}
+
 struct Slip {
   std::string finding;
   std::function<void(pb::Device&)> make;
@@ -147,10 +220,10 @@ TEST_CASE("every slip in a description is named with its path and bound", "[devi
        [](auto& d) { d.mutable_core_classes(0)->set_clock_hz(-5); }},
       {"core_classes[0].core_clock_hz: 1 clocks for 2 cores",
        [](auto& d) { d.mutable_core_classes(0)->add_core_clock_hz(1); }},
-      {"core_classes[0].core_clock_hz[1]: a core with a clock of its own is not modelled",
+      {"core_classes[0].core_clock_hz[1]: 1000000001 is not in [0, 1000000000]",
        [](auto& d) {
          d.mutable_core_classes(0)->add_core_clock_hz(1'000'000'000);
-         d.mutable_core_classes(0)->add_core_clock_hz(999'999'999);
+         d.mutable_core_classes(0)->add_core_clock_hz(1'000'000'001);
        }},
       {"core_classes[0]: core class \"matrix\" has no array and no vector unit",
        [](auto& d) {
@@ -169,8 +242,20 @@ TEST_CASE("every slip in a description is named with its path and bound", "[devi
        }},
       {"core_classes[0].dma.bytes_per_second: 0 is not in [1000000, 1000000000000000]",
        [](auto& d) { d.mutable_core_classes(0)->clear_dma(); }},
-      {"core_classes[0].dma.engines: more than one DMA engine is not modelled",
-       [](auto& d) { d.mutable_core_classes(0)->mutable_dma()->set_engines(2); }},
+      {"core_classes[0].dma.engines: 1025 is not in [1, 1024]",
+       [](auto& d) { d.mutable_core_classes(0)->mutable_dma()->set_engines(1025); }},
+      {"core_classes[0].dma.paths[1].name: path \"hbm-vmem\" exists already",
+       [](auto& d) {
+         for (int i = 0; i < 2; ++i) {
+           d.mutable_core_classes(0)->mutable_dma()->add_paths()->set_name("hbm-vmem");
+         }
+       }},
+      {"core_classes[0].dma.paths[0].cycles_per_kib: -1.0",
+       [](auto& d) {
+         auto& path = *d.mutable_core_classes(0)->mutable_dma()->add_paths();
+         path.set_name("hbm-vmem");
+         path.set_cycles_per_kib(-1);
+       }},
       {"core_classes[0].compute_mode: unknown value 9",
        [](auto& d) {
          d.mutable_core_classes(0)->set_compute_mode(static_cast<pb::CoreClass::ComputeMode>(9));
@@ -213,18 +298,49 @@ TEST_CASE("every slip in a description is named with its path and bound", "[devi
        }},
       {"dram.capacity_bytes: -1 is not in",
        [](auto& d) { d.mutable_dram()->set_capacity_bytes(-1); }},
-      {"dram.arbitration: RANDOM_PRIORITY is not modelled",
-       [](auto& d) { d.mutable_dram()->set_arbitration(pb::Dram::RANDOM_PRIORITY); }},
+      {"dram.arbitration: unknown value 7",
+       [](auto& d) { d.mutable_dram()->set_arbitration(static_cast<pb::Dram::Arbitration>(7)); }},
       {"launch.step_launch_ns: -1 is not in",
        [](auto& d) { d.mutable_launch()->set_step_launch_ns(-1); }},
       {"power.static_watts: nan is not in",
        [](auto& d) { d.mutable_power()->set_static_watts(kNan); }},
       {"power.matrix_watts: inf is not in",
        [](auto& d) { d.mutable_power()->set_matrix_watts(kInf); }},
-      {"power.thermal: heat is not modelled",
+      {"power.thermal.nodes: 0 nodes are not in [1, 8]",
        [](auto& d) { d.mutable_power()->mutable_thermal(); }},
-      {"power.dvfs: a clock that follows the power is not modelled",
-       [](auto& d) { d.mutable_power()->mutable_dvfs(); }},
+      {"power.thermal.nodes[1].capacity_j_per_k: nan is not in",
+       [](auto& d) { Heated(d).mutable_nodes(1)->set_capacity_j_per_k(kNan); }},
+      {"power.thermal.nodes[0].resistance_k_per_w: 0.000000 is not in",
+       [](auto& d) { Heated(d).mutable_nodes(0)->clear_resistance_k_per_w(); }},
+      {"power.thermal.ambient_celsius: 500.000000 is not in [-100.000000, 400.000000]",
+       [](auto& d) { Heated(d).set_ambient_celsius(500); }},
+      {"power.thermal.leakage_watts: 91.000000 exceed static_watts",
+       [](auto& d) { Heated(d).set_leakage_watts(91); }},
+      {"power.thermal: the leakage heats an idle device faster than the ladder cools it",
+       [](auto& d) {
+         pb::ThermalLadder& ladder = Heated(d);
+         ladder.set_leakage_reference_celsius(30);
+         ladder.set_leakage_per_kelvin(0.9);
+       }},
+      {"power.dvfs.min_hz: 0 is not in", [](auto& d) { d.mutable_power()->mutable_dvfs(); }},
+      {"power.dvfs.max_hz: 799999999 is not in [800000000,",
+       [](auto& d) { Clocked(d).set_max_hz(799'999'999); }},
+      {"power.dvfs.period_ns: 10 is not in [1000,", [](auto& d) { Clocked(d).set_period_ns(10); }},
+      {"power.dvfs.volts_by_mhz_polynomial: 0 coefficients",
+       [](auto& d) { Clocked(d).clear_volts_by_mhz_polynomial(); }},
+      {"power.dvfs.volts_by_mhz_polynomial: 1.200000 is not in [0.001000, 0.650000]",
+       [](auto& d) { Clocked(d).set_volts_by_mhz_polynomial(1, -1e-3), Raise(d, 2); }},
+      {"power.dvfs.limiters[0].limit: 0.000000 is not in",
+       [](auto& d) { Clocked(d).mutable_limiters(0)->clear_limit(); }},
+      {"power.dvfs.limiters[0].measure: DIE_TEMPERATURE needs power.thermal",
+       [](auto& d) {
+         Clocked(d).mutable_limiters(0)->set_measure(pb::DvfsLoop::Limiter::DIE_TEMPERATURE);
+       }},
+      {"power.dvfs.limiters[0].measure: unknown value 9",
+       [](auto& d) {
+         Clocked(d).mutable_limiters(0)->set_measure(
+             static_cast<pb::DvfsLoop::Limiter::Measure>(9));
+       }},
       {"calibration.residual: -", [](auto& d) { d.mutable_calibration()->set_residual(-1); }},
   }));
   pb::Device device = Valid();
@@ -256,10 +372,12 @@ TEST_CASE("bytes that are no description and newer ones are told apart", "[devic
 
 TEST_CASE("damaged bytes are refused or make a device within bounds", "[device][property]") {
   const auto seed = static_cast<std::uint64_t>(GENERATE(range(0, 50)));
-  CAPTURE(seed);
+  const std::string name = GENERATE("onnxim_tpuv4_c4", "tt_blackhole_p150");
+  CAPTURE(seed, name);
   base::Prng prng(seed);
+  const std::string whole = testing::ShippedDevice(name).serialized;
   for (int round = 0; round < 40; ++round) {
-    std::string bytes = testing::Shipped().serialized;
+    std::string bytes = whole;
     for (std::uint64_t flips = 1 + prng.Below(4); flips > 0; --flips) {
       bytes[prng.Below(bytes.size())] = static_cast<char>(prng.Below(256));
     }
@@ -272,6 +390,10 @@ TEST_CASE("damaged bytes are refused or make a device within bounds", "[device][
     CHECK(spec->core_count() >= 1);
     CHECK(spec->core_count() <= kMaxCores);
     CHECK(spec->dram_rate() >= static_cast<ByteUnits>(kMaxCores));
+    // Whatever heat and clock it has, they can begin.
+    PowerLoop loop(*spec);
+    loop.Rest(100);
+    CHECK(loop.clock() > 0);
   }
 }
 

@@ -69,10 +69,11 @@ class Watch final : public sched::Observer, public exec::StepListener {
     if (on_started) on_started(core, step);
     attributor_.OnStarted(core, step);
   }
-  void OnFinished(sched::CoreId core, const sched::StepRef& step, Nanos duration) override {
+  void OnFinished(sched::CoreId core, const sched::StepRef& step, Nanos duration,
+                  Nanos throttled) override {
     laws_.Finished(core, duration);
     if (on_finished) on_finished(core, step, duration);
-    attributor_.OnFinished(core, step, duration);
+    attributor_.OnFinished(core, step, duration, throttled);
   }
   void OnRunEnded(sched::RunId run) override { attributor_.OnRunEnded(run); }
 

@@ -157,8 +157,10 @@ Spec TpuV4Like() {
   return spec;
 }
 
-Spec Shipped() {
-  const auto file = base::FindShipped(base::ShippedKind::kDevice, "onnxim_tpuv4_c4");
+Spec Shipped() { return ShippedDevice("onnxim_tpuv4_c4"); }
+
+Spec ShippedDevice(std::string_view name) {
+  const auto file = base::FindShipped(base::ShippedKind::kDevice, name);
   REQUIRE(file.has_value());
   auto spec = ParseSpec(file->bytes, file->name);
   INFO(spec.status().ToString());

@@ -52,6 +52,7 @@ class PlanMaker {
 Spec TpuV4Like();
 // The device that ships as onnxim_tpuv4_c4.
 Spec Shipped();
+Spec ShippedDevice(std::string_view name);
 
 // Costs that must exist.
 StepCost CostOfGroup(PlanMaker& plan, const plan::Group& group, std::vector<std::int64_t> dims,
