@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/math.h"
 #include "base/status_macros.h"
+#include "device/largest_dims.h"
 #include "device/step_cost.h"
 #include "plan/findings.h"
 
@@ -56,58 +57,6 @@ Result<std::vector<CoreIndex>> CoresOf(const plan::CoreRef& ref, const Spec& dev
   for (std::size_t i = begin; i < end; ++i) cores.push_back(first + static_cast<CoreIndex>(i));
   return cores;
 }
-
-// The largest dims that a variant covers: its upper corner or, where constraints cut that off, the
-// furthest covered point towards each corner of the envelope (constraints are taken to bind more
-// as dims grow).
-class LargestDims {
- public:
-  explicit LargestDims(const plan::Variant& variant) : variant_(variant) {
-    for (const plan::Range& range : variant.envelope) {
-      if (range.min < range.max) free_.push_back(low_.size());
-      low_.push_back(range.min);
-      high_.push_back(range.max);
-    }
-  }
-
-  std::vector<DimValues> Find() const {
-    if (plan::Covers(variant_, high_)) return {high_};
-    // Corners double with each dim; past these, only the straight way up.
-    constexpr std::size_t kMaxFree = 8;
-    std::vector<DimValues> found;
-    const std::size_t corners = free_.size() <= kMaxFree ? std::size_t{1} << free_.size() : 2;
-    for (std::size_t bits = 1; bits < corners; ++bits) {
-      DimValues corner = free_.size() <= kMaxFree ? low_ : high_;
-      for (std::size_t i = 0; i < free_.size() && i < kMaxFree; ++i) {
-        if ((bits >> i & 1) != 0) corner[free_[i]] = high_[free_[i]];
-      }
-      if (const auto furthest = Furthest(corner)) found.push_back(*furthest);
-    }
-    return found;
-  }
-
- private:
-  std::optional<DimValues> Furthest(const DimValues& corner) const {
-    if (!plan::Covers(variant_, low_)) return std::nullopt;
-    constexpr std::int64_t kSteps = 1 << 10;
-    DimValues at = low_;
-    for (std::int64_t low = 0, high = kSteps + 1; high - low > 1;) {
-      const std::int64_t middle = (low + high) / 2;
-      DimValues candidate = low_;
-      for (const std::size_t dim : free_) {
-        candidate[dim] += base::MulDivFloor(corner[dim] - low_[dim], middle, kSteps);
-      }
-      const bool covered = plan::Covers(variant_, candidate);
-      (covered ? low : high) = middle;
-      if (covered) at = std::move(candidate);
-    }
-    return at;
-  }
-
-  const plan::Variant& variant_;
-  std::vector<std::size_t> free_;
-  DimValues low_, high_;
-};
 
 // Where costs may be largest between two corners, the upper one first: there and, as sizes may fall
 // with a dim, at the lower one. Shards that depend on dims make a step larger where others are few:
@@ -235,7 +184,7 @@ class Fit {
   }
 
   void CheckVariant(const Path& path, const plan::Entry& entry, const plan::Variant& variant) {
-    const std::vector<DimValues> largest = LargestDims(variant).Find();
+    const std::vector<DimValues> largest = LargestDims(variant);
     DimValues low, high;
     for (const plan::Range& range : variant.envelope) {
       low.push_back(range.min);

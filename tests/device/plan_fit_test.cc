@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/prng.h"
+#include "device/largest_dims.h"
 #include "tests/catch.h"
 #include "tests/device/support/plan_maker.h"
 
@@ -189,6 +191,43 @@ TEST_CASE("a group that no tile of the SRAM holds is found where the variant is 
   // A constraint cuts the corner off: what is left fits.
   plan.variant().constraints.push_back({plan.Size("width"), 1, 1024, 1});
   CHECK(CheckFit(plan.body(), device, 1).empty());
+}
+
+TEST_CASE("the largest dims are those that constraints leave, multiples too",
+          "[device][property]") {
+  // Against every point of the envelope.
+  base::Prng prng(3);
+  for (int i = 0; i < 200; ++i) {
+    plan::Variant variant;
+    const auto size = [&] { return static_cast<std::int64_t>(1 + prng.Below(60)); };
+    variant.envelope.resize(2);
+    for (plan::Range& range : variant.envelope) range.min = 1, range.max = 1 + size();
+    const std::int64_t most = size() * size(),
+                       multiple = 1 + static_cast<std::int64_t>(prng.Below(9));
+    PlanMaker plan = Small();  // rows and batch
+    variant.constraints.push_back({plan.Size("rows * batch"), 1, most, multiple});
+    std::int64_t largest = 0;
+    for (std::int64_t rows = 1; rows <= variant.envelope[0].max; ++rows) {
+      for (std::int64_t batch = 1; batch <= variant.envelope[1].max; ++batch) {
+        const std::vector<std::int64_t> dims = {rows, batch};
+        if (plan::Covers(variant, dims)) largest = std::max(largest, rows * batch);
+      }
+    }
+    CAPTURE(i, variant.envelope[0].max, variant.envelope[1].max, most, multiple, largest);
+    std::int64_t found = 0;
+    for (const std::vector<std::int64_t>& dims : LargestDims(variant)) {
+      CHECK(plan::Covers(variant, dims));
+      found = std::max(found, dims[0] * dims[1]);
+    }
+    CHECK(found <= largest);
+    // Along one dim by itself nothing larger is covered.
+    for (const std::vector<std::int64_t>& dims : LargestDims(variant)) {
+      if (dims[1] != 1) continue;
+      std::int64_t rows = variant.envelope[0].max;
+      while (rows > 0 && !plan::Covers(variant, std::vector<std::int64_t>{rows, 1})) --rows;
+      CHECK(dims[0] == rows);
+    }
+  }
 }
 
 TEST_CASE("a profile that says more SRAM than a core has is a warning at its point",
