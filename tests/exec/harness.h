@@ -50,7 +50,7 @@ class Watch final : public sched::Observer, public exec::StepListener {
     if (on_launch) on_launch(core, step);
   }
   void OnRetired(sched::CoreId core, const sched::StepRef& step) override {
-    laws_.Retired(core);
+    laws_.Retired(core, step);
     if (on_retired) on_retired(core, step);
     attributor_.OnRetired(core, step);
   }
@@ -93,7 +93,7 @@ class Harness {
               if (on_ok) on_ok(record);
             },
             [](const sched::Request&, Outcome) {}),
-        laws_(world, scheduler, domains_, device_->core_count()),
+        laws_(world, scheduler, domains_, *device_, options.moving),
         watch(attributor_, laws_),
         world(*device_, &watch),
         scheduler(world, *device_, domains_, options, &watch) {

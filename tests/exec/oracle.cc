@@ -35,6 +35,7 @@ struct Node {
   std::vector<std::size_t> planned;  // shard i on planned[i mod size]; empty: anywhere allowed
   std::vector<bool> allowed;         // by core
   std::size_t domain = 0;            // distinct sets of allowed cores, in order of first mention
+  bool weighed = false;              // the cores allowed are of several classes
   std::uint32_t criticality = 0;
 };
 
@@ -141,6 +142,11 @@ class GraphMaker {
       }
     }
     if (placement.mode != plan::PlacementMode::kAny) node.planned = named;
+    std::set<std::size_t> classes;
+    for (std::size_t core = 0; core < node.allowed.size(); ++core) {
+      if (node.allowed[core]) classes.insert(ClassOf(core));
+    }
+    node.weighed = classes.size() > 1;
     const auto known = std::find(domains_.begin(), domains_.end(), node.allowed);
     node.domain = static_cast<std::size_t>(known - domains_.begin());
     if (known == domains_.end()) domains_.push_back(node.allowed);
@@ -233,6 +239,7 @@ struct Core {
   std::vector<Step> queue;      // ready, as they came
   std::vector<Step> in_flight;  // launched; the first runs
   std::vector<Step> next;       // may be launched behind what is in flight here
+  Time front_since = 0;         // when the first became the first
   std::size_t depth = 1, of_class = 0;
   enum class Phase { kNothing, kHead, kBody, kTail, kDone } phase = Phase::kNothing;
   Time began = 0, phase_end = kNever;
@@ -257,7 +264,9 @@ class Oracle {
   std::size_t Bind(const Dims& dims) const;
   bool Covers(std::size_t graph, const Dims& dims) const;
   Dims Padded(std::size_t graph, Dims dims) const;
+  Time TimeOf(std::size_t graph, const Dims& dims) const;
   Time TimePerRequest(std::size_t graph, const Dims& dims) const;
+  std::size_t FastestFor(std::size_t bound, const Dims& dims) const;
   bool Join(Dims& batch, const Dims& member) const;
 
   // Batches.
@@ -289,18 +298,22 @@ class Oracle {
   void EndBody(Cascade& cascade, std::size_t frame);
   void Follow(Cascade& cascade);
   std::size_t HomeOf(const Node& node, std::size_t shard, std::size_t near) const;
+  std::size_t SoonestFor(const Run& run, std::size_t node, std::size_t home) const;
 
   // Cores.
   struct Found {
     std::size_t queue = kNone, index = 0;
     Key key = kWorst;
-    Key held = kWorst;
+    Key left_to_idle = kWorst;
   };
   const Node& NodeOf(const Step& s) const { return runs_[s.run].graph->nodes[s.node]; }
   bool Alive(const Step& s) const { return runs_[s.run].live && !runs_[s.run].failed; }
   Key KeyOf(const Step& s) const { return {runs_[s.run].urgency, 63 - NodeOf(s).criticality}; }
   bool Idle(std::size_t core) const { return cores_[core].in_flight.empty(); }
   bool AnyIdle(const Node& node) const;
+  Time TimeOn(std::size_t core, const Run& run, std::size_t node) const;
+  Time FinishOn(std::size_t core, const Run& run, std::size_t node) const;
+  bool MayMove(const Step& step, std::size_t from, std::size_t to) const;
   Found FindBest(std::size_t core) const;
   bool FollowsOn(const Run& run, std::size_t node, std::size_t core) const;
   std::size_t BestNext(std::size_t core);
@@ -325,7 +338,8 @@ class Oracle {
   std::vector<Graph> graphs_;
   std::vector<std::size_t> by_name_;
   std::size_t most_runs_ = 0;
-  bool ahead_ = false;  // some core launches steps behind others
+  bool weighs_ = false;  // some step may run on cores of several classes
+  bool asks_ = false;    // some core launches steps behind others, or some step is weighed
 
   Time now_ = 0;
   std::vector<Request> requests_;
@@ -335,7 +349,7 @@ class Oracle {
   bool closing_ = false;
   OracleResult result_;
 
-  // Who looks for a step, where cores launch ahead.
+  // Who looks for a step, where that is told.
   std::set<std::size_t> asked_, deferred_;
   std::multiset<Time> timers_;
   Time timer_ = kNever;
@@ -356,14 +370,18 @@ Oracle::Oracle(const exec::SimConfig& config, const std::vector<exec::SimArrival
     return graphs_[a].variant->name < graphs_[b].variant->name;
   });
   graphs_.push_back(maker.Make(*entry_, nullptr));
-  for (std::size_t g = 0; g < graphs_.size(); ++g) SetCriticalities(graphs_[g], costs.planned(g));
+  for (std::size_t g = 0; g < graphs_.size(); ++g) {
+    SetCriticalities(graphs_[g], costs.planned(g));
+    for (const Node& node : graphs_[g].nodes) weighs_ = weighs_ || node.weighed;
+  }
+  asks_ = weighs_;
   for (std::size_t c = 0; c < config.device->classes.size(); ++c) {
     const device::CoreClass& of = config.device->classes[c];
     for (std::size_t i = 0; i < of.count; ++i) {
       Core core;
       core.of_class = c;
       core.depth = std::max(1u, of.launch_depth);
-      ahead_ = ahead_ || core.depth > 1;
+      asks_ = asks_ || core.depth > 1;
       cores_.push_back(std::move(core));
     }
   }
@@ -403,21 +421,9 @@ Dims Oracle::Padded(std::size_t graph, Dims dims) const {
   return dims;
 }
 
-// Predicted for one of as many requests as the opt batch has room for.
-Time Oracle::TimePerRequest(std::size_t graph, const Dims& dims) const {
-  const plan::Variant& variant = *graphs_[graph].variant;
-  Dims batch = dims;
-  std::int64_t requests = kNever;
-  for (std::size_t d = 0; d < dims.size(); ++d) {
-    if (!plan::IsBatchDim(config_.plan->dims[d])) continue;
-    requests = std::min(requests, std::max<std::int64_t>(variant.envelope[d].opt / dims[d], 1));
-  }
-  if (requests == kNever) requests = 1;
-  for (std::size_t d = 0; d < dims.size(); ++d) {
-    if (plan::IsBatchDim(config_.plan->dims[d])) batch[d] *= requests;
-  }
-  const auto table = costs_.at(graph, Padded(graph, batch));
-  // The longest path, a body as often as it repeats.
+// Predicted for a run at these dims: the longest path, a body as often as it repeats.
+Time Oracle::TimeOf(std::size_t graph, const Dims& dims) const {
+  const auto table = costs_.at(graph, Padded(graph, dims));
   const Graph& g = graphs_[graph];
   std::function<Time(std::size_t)> path = [&](std::size_t frame) {
     std::map<std::size_t, Time> end;
@@ -433,7 +439,34 @@ Time Oracle::TimePerRequest(std::size_t graph, const Dims& dims) const {
     }
     return longest;
   };
-  return path(0) / requests;
+  return path(0);
+}
+
+// Predicted for one of as many requests as the opt batch has room for.
+Time Oracle::TimePerRequest(std::size_t graph, const Dims& dims) const {
+  const plan::Variant& variant = *graphs_[graph].variant;
+  Dims batch = dims;
+  std::int64_t requests = kNever;
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    if (!plan::IsBatchDim(config_.plan->dims[d])) continue;
+    requests = std::min(requests, std::max<std::int64_t>(variant.envelope[d].opt / dims[d], 1));
+  }
+  if (requests == kNever) requests = 1;
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    if (plan::IsBatchDim(config_.plan->dims[d])) batch[d] *= requests;
+  }
+  return TimeOf(graph, batch) / requests;
+}
+
+// Of the variants that cover a closed batch the fastest for it; of equals the one that was bound,
+// then by name.
+std::size_t Oracle::FastestFor(std::size_t bound, const Dims& dims) const {
+  if (graphs_[bound].variant == nullptr) return bound;
+  std::size_t best = bound;
+  for (std::size_t g : by_name_) {
+    if (Covers(g, dims) && TimeOf(g, dims) < TimeOf(best, dims)) best = g;
+  }
+  return best;
 }
 
 // The variant of least predicted time per request, by name on ties; else the generic graph.
@@ -650,6 +683,7 @@ void Oracle::StartBatch(const SubQueue& queue) {
     run.urgency = std::min(run.urgency, requests_[m].urgency);
   }
   if (graph == kNone) graph = Bind(dims);
+  graph = FastestFor(graph, dims);
   for (std::size_t m : run.members) requests_[m].state = Request::State::kRunning;
   run.graph = &graphs_[graph];
   run.costs = costs_.at(graph, Padded(graph, dims));
@@ -731,7 +765,8 @@ void Oracle::Release(Cascade& cascade, std::size_t n) {
   if (run.nodes[n].ahead) return;
   if (node.call != nullptr) return StartBody(cascade, node.body);
   for (std::size_t shard = 0; shard < run.nodes[n].unlaunched; ++shard) {
-    const std::size_t home = HomeOf(node, shard, cascade.near);
+    std::size_t home = HomeOf(node, shard, cascade.near);
+    if (node.weighed) home = SoonestFor(run, n, home);
     cores_[home].queue.push_back({cascade.run, n, shard, run.frames[node.frame].round});
   }
   const bool any_idle = AnyIdle(node);
@@ -753,6 +788,15 @@ std::size_t Oracle::HomeOf(const Node& node, std::size_t shard, std::size_t near
     least = load;
   }
   return home;
+}
+
+// Where it would be finished first; ties at home, then on the lowest core.
+std::size_t Oracle::SoonestFor(const Run& run, std::size_t n, std::size_t home) const {
+  std::size_t best = home;
+  for (std::size_t c = 0; c < cores_.size(); ++c) {
+    if (run.graph->nodes[n].allowed[c] && FinishOn(c, run, n) < FinishOn(best, run, n)) best = c;
+  }
+  return best;
 }
 
 // The node that ended last is followed first.
@@ -784,6 +828,36 @@ bool Oracle::AnyIdle(const Node& node) const {
   return false;
 }
 
+// What a shard takes on the core, launches included.
+Time Oracle::TimeOn(std::size_t core, const Run& run, std::size_t node) const {
+  const std::size_t at = node * run.costs->classes + cores_[core].of_class;
+  const Nanos time = run.costs->costs[at].launch + run.costs->alone[at];
+  return (time + (run.nodes[node].first ? config_.device->run_launch : Nanos{0})).count();
+}
+
+// From now on: what is in flight there, which has not ended and takes another nanosecond at least,
+// then the step itself. What waits in the core's queue does not count.
+Time Oracle::FinishOn(std::size_t c, const Run& run, std::size_t node) const {
+  const Core& core = cores_[c];
+  if (Idle(c)) return TimeOn(c, run, node);
+  Time free = core.front_since;
+  for (const Step& s : core.in_flight) free += TimeOn(c, runs_[s.run], s.node);
+  return std::max(free - now_, Time{1}) + TimeOn(c, run, node);
+}
+
+// Whether a core may take a step from the queue of another one.
+bool Oracle::MayMove(const Step& step, std::size_t from, std::size_t to) const {
+  const Node& node = NodeOf(step);
+  // What is planned for an idle core is left to it; where cores differ, a step is left to whoever
+  // finishes it no later. A free step is left to no busy core.
+  if (!node.weighed) return !node.preferred || !Idle(from);
+  if (!node.preferred && !Idle(from)) return true;
+  // Of a run that was cancelled: to be dropped.
+  if (!Alive(step)) return true;
+  const Run& run = runs_[step.run];
+  return FinishOn(to, run, step.node) < FinishOn(from, run, step.node);
+}
+
 // The best key anywhere; ties at home, then on the next core round the device; of one core's steps
 // the domain that was named first, free before preferred, first come.
 Oracle::Found Oracle::FindBest(std::size_t core) const {
@@ -797,9 +871,8 @@ Oracle::Found Oracle::FindBest(std::size_t core) const {
       if (!node.allowed[core]) continue;
       // Nothing is launched behind a running step while another core could start it now.
       if (!Idle(core) && AnyIdle(node)) continue;
-      // What is planned for an idle core is left to it.
-      if (node.preferred && away > 0 && Idle(q)) {
-        found.held = std::min(found.held, KeyOf(step));
+      if (away > 0 && !MayMove(step, q, core)) {
+        if (Idle(q)) found.left_to_idle = std::min(found.left_to_idle, KeyOf(step));
         continue;
       }
       const auto rank = std::tuple(KeyOf(step), away, node.domain, node.preferred);
@@ -843,12 +916,12 @@ std::size_t Oracle::BestNext(std::size_t core) {
   return best;
 }
 
-// Where no core launches ahead: whether there is a step, or the rest of a run that has ended, that
-// the core would take.
+// Where nobody needs to be asked: whether there is a step, or the rest of a run that has ended,
+// that the core would take.
 bool Oracle::MayLaunch(std::size_t core) {
   if (!Idle(core)) return false;
   const Found found = FindBest(core);
-  return found.queue != kNone && found.held.first >= found.key.first;
+  return found.queue != kNone && found.left_to_idle.first >= found.key.first;
 }
 
 std::optional<Step> Oracle::TakeFound(std::size_t core, const Found& found) {
@@ -861,11 +934,14 @@ std::optional<Step> Oracle::TakeFound(std::size_t core, const Found& found) {
       return KeyOf(s) == found.key && NodeOf(s).domain == NodeOf(first).domain &&
              NodeOf(s).preferred == NodeOf(first).preferred;
     };
-    // Half of its class, rounded up; a step with a planned core moves alone.
+    // Half of its class, rounded up; a step with a planned core, or that was weighed, moves alone.
     const auto there = static_cast<std::size_t>(std::count_if(from.begin(), from.end(), alike));
-    if (!NodeOf(first).preferred) take = (there + 1) / 2;
+    if (!NodeOf(first).preferred && !NodeOf(first).weighed) take = (there + 1) / 2;
     std::vector<Step> stay, go;
-    for (const Step& step : from) (alike(step) && go.size() < take ? go : stay).push_back(step);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      const bool goes = i >= found.index && alike(from[i]) && go.size() < take;
+      (goes ? go : stay).push_back(from[i]);
+    }
     from = stay;
     cores_[core].queue.insert(cores_[core].queue.end(), go.begin() + 1, go.end());
   } else {
@@ -878,7 +954,7 @@ std::optional<Step> Oracle::Take(std::size_t core) {
   while (true) {
     const Found found = FindBest(core);
     // Never a less urgent step than one that is left to an idle core.
-    if (found.queue != kNone && found.held.first < found.key.first) {
+    if (found.queue != kNone && found.left_to_idle.first < found.key.first) {
       deferred_.insert(core);
       return std::nullopt;
     }
@@ -905,15 +981,16 @@ void Oracle::Launch(std::size_t c, const Step& step) {
   --node.unlaunched;
   ++run.in_flight;
   core.in_flight.push_back(step);
+  if (core.in_flight.size() == 1) core.front_since = now_;
   if (core.depth > 1 && node.unlaunched == 0) {
     for (std::size_t s : NodeOf(step).after) {
       if (FollowsOn(run, s, c)) core.next.push_back({step.run, s, 0, step.round});
     }
   }
-  const bool planned_here = std::any_of(core.queue.begin(), core.queue.end(),
-                                        [&](const Step& s) { return NodeOf(s).preferred; });
+  const bool may_leave = std::any_of(core.queue.begin(), core.queue.end(),
+                                     [&](const Step& s) { return weighs_ || NodeOf(s).preferred; });
   for (std::size_t other = 0; other < cores_.size(); ++other) {
-    if (planned_here && Idle(other)) asked_.insert(other);
+    if (may_leave && Idle(other)) asked_.insert(other);
   }
   asked_.merge(std::exchange(deferred_, {}));
 }
@@ -922,6 +999,7 @@ void Oracle::Retire(std::size_t c) {
   Core& core = cores_[c];
   const Step step = core.in_flight.front();
   core.in_flight.erase(core.in_flight.begin());
+  core.front_since = now_;
   core.phase = Core::Phase::kNothing;
   Run& run = runs_[step.run];
   --run.in_flight;
@@ -952,13 +1030,14 @@ void Oracle::Look(std::size_t c) {
   if (cores_[c].phase == Core::Phase::kNothing && !cores_[c].in_flight.empty()) Begin(c);
 }
 
-// The first core that has something to do. Where none launches ahead that is whoever could; else
-// those that were asked: what may be launched ahead need not be.
+// The first core that has something to do. Where none launches ahead and no step is held that is
+// whoever could; else those that were asked: what may be launched ahead need not be, and what was
+// held for a run that is cancelled since is dropped by whoever looks next.
 std::size_t Oracle::WhoLooks() {
   for (std::size_t c = 0; c < cores_.size(); ++c) {
     const bool done = cores_[c].phase == Core::Phase::kDone;
     const bool timer = c == 0 && timer_ <= now_;
-    if (ahead_ ? asked_.count(c) > 0 : done || timer || MayLaunch(c)) return c;
+    if (asks_ ? asked_.count(c) > 0 : done || timer || MayLaunch(c)) return c;
   }
   return kNone;
 }
