@@ -41,8 +41,9 @@ Simulator::Simulator(const exec::SimConfig& config, const std::vector<exec::SimA
     request.stream = arrival.stream;
     request.admitted = arrival.at.count();
     request.cancel = After(request.admitted, arrival.cancel_after.count());
-    const Nanos timeout =
-        arrival.timeout > Nanos{0} ? arrival.timeout : config.serving.queue.default_timeout;
+    const QueueOptions& queue = config.serving.queue;
+    const bool own = queue.allow_timeout_override && arrival.timeout > Nanos{0};
+    const Nanos timeout = own ? arrival.timeout : queue.default_timeout;
     if (timeout > Nanos{0}) request.expires = After(request.admitted, timeout.count());
     request.dims.assign(arrival.dims.begin(), arrival.dims.end());
     for (std::size_t d = 0; d < request.dims.size(); ++d) {
