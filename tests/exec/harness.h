@@ -155,6 +155,7 @@ class Harness {
   const sched::DomainTable& domains() const { return domains_; }
   sched::Model& model() { return *model_; }
   const exec::Attributor& attributor() const { return attributor_; }
+  const Laws& laws() const { return laws_; }
 
   std::function<void(const exec::RequestRecord&)> on_ok;
   std::function<void()> after_instant;

@@ -82,11 +82,18 @@ class Laws {
   void InstantEnded() {
     ForEachWaiting([&](const Waiting& waiting) {
       waiting.allowed.ForEach([&](sched::CoreId core) {
-        if (!Idle(core) || HeldFrom(core, waiting)) return;
+        if (!Idle(core)) return;
+        if (HeldFrom(core, waiting)) {
+          ++held_;
+          return;
+        }
         Break("a core is idle while a step that may run there is ready");
       });
     });
   }
+
+  // How often a core was idle at the end of an instant beside a step that was held from it.
+  std::uint64_t held() const { return held_; }
 
   // Once everything has been served: the first law that was broken, or nothing.
   std::string Broken() {
@@ -174,6 +181,7 @@ class Laws {
   std::vector<InFlight> launched_;  // by core
   std::vector<int> running_;
   std::int64_t in_system_ = 0;
+  std::uint64_t held_ = 0;
   Instant last_;
   Nanos request_time_{0}, sojourns_{0}, core_time_{0}, durations_{0};
   std::string broken_;

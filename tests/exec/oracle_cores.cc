@@ -300,6 +300,11 @@ void Simulator::Retire(std::size_t c) {
   const Step step = core.in_flight.front();
   core.in_flight.erase(core.in_flight.begin());
   core.front_since = now_;
+  // The step may have been late: what is held for this core may end sooner elsewhere now.
+  for (std::size_t other = 0; other < cores_.size(); ++other) {
+    const bool held_here = weighs_ && !Idle(c) && !core.queue.empty();
+    if (held_here && Idle(other)) asked_.insert(other);
+  }
   core.phase = Core::Phase::kNothing;
   Run& run = runs_[step.run];
   --run.in_flight;
