@@ -172,7 +172,8 @@ Simulator::Found Simulator::FindBest(std::size_t core) const {
       // Nothing is launched behind a running step while another core could start it now.
       if (!Idle(core) && AnyIdle(node)) continue;
       if (away > 0 && !MayMove(step, q, core)) {
-        if (Idle(q)) found.left_to_idle = std::min(found.left_to_idle, KeyOf(step));
+        Key& left = Idle(q) ? found.left_to_idle : found.held;
+        left = std::min(left, KeyOf(step));
         continue;
       }
       const auto rank = std::tuple(KeyOf(step), away, node.domain, node.preferred);
@@ -267,7 +268,10 @@ std::optional<Step> Simulator::Take(std::size_t core) {
       }
     }
     if (found.queue == kNone) return std::nullopt;
-    if (const auto step = TakeFound(core, found)) return step;
+    if (const auto step = TakeFound(core, found)) {
+      result_.holds += found.held.first < found.key.first;
+      return step;
+    }
     asked_.merge(std::exchange(deferred_, {}));
   }
 }

@@ -134,7 +134,7 @@ class Simulator {
   struct Found {
     std::size_t queue = kNone, index = 0;
     Key key = kWorst;
-    Key left_to_idle = kWorst;
+    Key left_to_idle = kWorst, held = kWorst;  // the best of each that stays elsewhere
   };
   const Node& NodeOf(const Step& s) const { return runs_[s.run].graph->nodes[s.node]; }
   bool Alive(const Step& s) const { return runs_[s.run].live && !runs_[s.run].failed; }

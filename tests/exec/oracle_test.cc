@@ -126,6 +126,7 @@ OracleResult ByEngine(const ServedSystem& system) {
   }
   harness.Serve(arrivals);
   result.steals = harness.scheduler.counters().steals;
+  result.holds = harness.scheduler.counters().holds;
   for (std::size_t s = 0; s < system.config.streams.size(); ++s) {
     result.fallbacks += harness.scheduler.counters(sched::StreamId(s)).fallback;
   }
@@ -168,13 +169,14 @@ void CheckSimulation(const ServedSystem& system, const OracleResult& expected) {
   REQUIRE(summary.runs == expected.runs);
   REQUIRE(summary.steps == expected.steps.size());
   REQUIRE(summary.steals == expected.steals);
+  REQUIRE(summary.holds == expected.holds);
 }
 
 }  // namespace
 
 TEST_CASE("the engine's schedule is the brute-force simulator's, step by step",
           "[exec][property][oracle]") {
-  std::size_t steps = 0, steals = 0, fallbacks = 0;
+  std::size_t steps = 0, steals = 0, holds = 0, fallbacks = 0;
   std::map<Outcome, std::size_t> outcomes;
   for (std::uint64_t seed = 0; seed < kSystems; ++seed) {
     CAPTURE(seed);
@@ -187,16 +189,19 @@ TEST_CASE("the engine's schedule is the brute-force simulator's, step by step",
     REQUIRE(engine.steps == expected.steps);
     REQUIRE(engine.runs == expected.runs);
     REQUIRE(engine.steals == expected.steals);
+    REQUIRE(engine.holds == expected.holds);
     REQUIRE(engine.fallbacks == expected.fallbacks);
     CheckSimulation(system, expected);
     steps += engine.steps.size();
     steals += engine.steals;
+    holds += engine.holds;
     fallbacks += engine.fallbacks;
     for (const OracleEnd& end : engine.ends) ++outcomes[end.outcome];
   }
   // What was compared is not empty in any of its parts.
   CHECK(steps > kSystems * 20);
   CHECK(steals > kSystems);
+  CHECK(holds > kSystems / 100);
   CHECK(fallbacks > kSystems / 10);
   for (Outcome outcome :
        {Outcome::kOk, Outcome::kRejected, Outcome::kExpired, Outcome::kCancelled}) {
