@@ -44,6 +44,9 @@ void Scheduler::Retire(CoreId core, const Completion& completion) {
     idle_.Add(core);
   } else if (watches_fronts_) {
     cores_[core.value()].front_since = env_.Now();
+    // The step that has ended may have been late: what was held for this core may end sooner
+    // elsewhere now.
+    if (weighs_ && cores_[core.value()].ready.size() > 0) env_.Wake(idle_);
   }
   if (observer_) observer_->OnRetired(core, step);
   Run& run = runs_[step.run];

@@ -11,13 +11,20 @@
 //  - A step that may follow what is in flight on the core goes before one from a queue.
 //  - A ready step is queued on its planned core; without one shard 0 where the last input ended,
 //    the others, and a run's first, where least is queued and in flight, at the lowest index.
+//  - In a weighed domain it is queued instead where it would end first, ties there, then at the
+//    lowest index. A core would end it after what is in flight there, of which a nanosecond at
+//    least is left; what is only queued does not count. Who takes one of these from a peer takes
+//    it alone, the first of the lane that would end sooner here.
 //  - Nodes become ready in the plan's order; calls that launch nothing end once all successors of
 //    what released them were told, the last first.
 // Who is asked: a ready step wakes the idle cores that may run it or, where there are none, those
-// with room for a launch ahead. What idle cores leave is not offered to busy ones again, and a step
-// that may follow its inputs is offered once, to the core on which the last of them was launched,
-// where none of them is a call. So a launch ahead may be missed, but never one on an idle core.
-// Steps of a run that was cancelled stay queued, and count as load, until a core meets them.
+// with room for a launch ahead. What stays in a core's queue is offered to the idle cores once more
+// when it launches: the steps with a planned core, and all of them where a domain is weighed; there
+// also when the core goes on to a step of its launch queue, since the one before may have been
+// late. What idle cores leave is not offered to busy ones again, and a step that may follow its
+// inputs is offered once, to the core on which the last of them was launched, where none of them is
+// a call. So a launch ahead may be missed, but never one on an idle core. Steps of a run that was
+// cancelled stay queued, and count as load, until a core meets them; they are held for nobody.
 //
 // Threading: Complete() may be called from any thread. Everything else is for one thread at a time;
 //            Pump is not re-entrant.
@@ -73,7 +80,8 @@ struct StreamCounters {
 
 struct Counters {
   std::uint64_t runs = 0, steps = 0, steals = 0, stray_completions = 0;
-  // Steps launched while one of a smaller slot was left to a busy core that will finish it sooner.
+  // Steps taken from a queue while a more urgent one was left to a busy core that will finish it
+  // sooner.
   std::uint64_t holds = 0;
 };
 

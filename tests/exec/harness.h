@@ -50,7 +50,7 @@ class Watch final : public sched::Observer, public exec::StepListener {
     if (on_launch) on_launch(core, step);
   }
   void OnRetired(sched::CoreId core, const sched::StepRef& step) override {
-    laws_.Retired(core);
+    laws_.Retired(core, step);
     if (on_retired) on_retired(core, step);
     attributor_.OnRetired(core, step);
   }
@@ -94,7 +94,7 @@ class Harness {
               if (on_ok) on_ok(record);
             },
             [](const sched::Request&, Outcome) {}),
-        laws_(world, scheduler, domains_, device_->core_count()),
+        laws_(world, scheduler, domains_, *device_, options.moving),
         watch(attributor_, laws_),
         world(*device_, &watch),
         scheduler(world, *device_, domains_, options, &watch) {
@@ -156,6 +156,7 @@ class Harness {
   const sched::DomainTable& domains() const { return domains_; }
   sched::Model& model() { return *model_; }
   const exec::Attributor& attributor() const { return attributor_; }
+  const Laws& laws() const { return laws_; }
 
   std::function<void(const exec::RequestRecord&)> on_ok;
   std::function<void()> after_instant;

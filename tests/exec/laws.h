@@ -2,18 +2,25 @@
 //  - Little's law, exact in integers: the number of requests in the system, integrated over time,
 //    is the sum of the times that they spent there.
 //  - Work is conserved: at the end of an instant no core is idle while a step that may run there is
-//    ready; each core runs one step at a time, and the time that cores run is that of the steps.
+//    ready and not held; each core runs one step at a time, and the time that cores run is that of
+//    the steps.
 //  - The slot invariant, at every dispatch: no core starts a step while a more urgent one that
-//    may run there is ready. What a core launches behind a running step it does not start yet:
-//    there a step that some idle core may start is left to that one.
+//    may run there is ready and not held. What a core launches behind a running step it does not
+//    start yet: there a step that some idle core may start is left to that one.
+// A step is held from a core only if it prefers others, may run on cores of several classes, is
+// queued at a busy core, and would not end sooner on the one that it is held from. When it would
+// end is worked out here from what was launched where and when.
 //
 // Threading: one thread at a time.
 
 #ifndef LEEWAY_TESTS_EXEC_LAWS_H_
 #define LEEWAY_TESTS_EXEC_LAWS_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exec/simulated_world.h"
@@ -24,13 +31,16 @@ namespace leeway::testing {
 class Laws {
  public:
   // All outlive it.
+  using Moving = std::function<Nanos(const sched::Run&, sched::NodeId, sched::CoreId)>;
   Laws(const exec::SimulatedWorld& world, const sched::Scheduler& scheduler,
-       const sched::DomainTable& domains, std::size_t cores)
+       const sched::DomainTable& domains, const device::Spec& device, Moving moving)
       : world_(world),
         scheduler_(scheduler),
         domains_(domains),
-        launched_(cores, 0),
-        running_(cores, 0) {}
+        device_(device),
+        moving_(std::move(moving)),
+        launched_(device.core_count()),
+        running_(device.core_count(), 0) {}
 
   // Before the policy learns of it.
   void Submitted() {
@@ -44,15 +54,21 @@ class Laws {
   }
 
   void Launched(sched::CoreId core, const sched::StepRef& step) {
+    InFlight& here = launched_[core.value()];
     const std::uint64_t urgency = scheduler_.run(step.run).urgency;
-    const bool behind = launched_[core.value()] > 0;
-    ForEachWaiting([&](const sched::CoreSet& allowed, sched::Key key) {
-      if (!allowed.Contains(core) || key.urgency() >= urgency) return;
-      if (!behind || !AnyIdle(allowed)) Break("a more urgent step was ready");
+    ForEachWaiting([&](const Waiting& waiting) {
+      if (!waiting.allowed.Contains(core) || waiting.key.urgency() >= urgency) return;
+      if (!here.steps.empty() && AnyIdle(waiting.allowed)) return;
+      if (!HeldFrom(core, waiting)) Break("a more urgent step was ready");
     });
-    ++launched_[core.value()];
+    if (here.steps.empty()) here.front_since = world_.Now();
+    here.steps.push_back(step);
   }
-  void Retired(sched::CoreId core) { --launched_[core.value()]; }
+  void Retired(sched::CoreId core, const sched::StepRef& step) {
+    InFlight& here = launched_[core.value()];
+    std::erase(here.steps, step);
+    here.front_since = world_.Now();
+  }
   void Started(sched::CoreId core) {
     Pass();
     if (running_[core.value()]++ > 0) Break("a core runs two steps at once");
@@ -64,10 +80,20 @@ class Laws {
   }
 
   void InstantEnded() {
-    ForEachWaiting([&](const sched::CoreSet& allowed, sched::Key) {
-      if (AnyIdle(allowed)) Break("a core is idle while a step that may run there is ready");
+    ForEachWaiting([&](const Waiting& waiting) {
+      waiting.allowed.ForEach([&](sched::CoreId core) {
+        if (!Idle(core)) return;
+        if (HeldFrom(core, waiting)) {
+          ++held_;
+          return;
+        }
+        Break("a core is idle while a step that may run there is ready");
+      });
     });
   }
+
+  // How often a core was idle at the end of an instant beside a step that was held from it.
+  std::uint64_t held() const { return held_; }
 
   // Once everything has been served: the first law that was broken, or nothing.
   std::string Broken() {
@@ -91,21 +117,54 @@ class Laws {
     for (int running : running_) core_time_ += running * passed;
   }
 
-  // Calls visit(allowed cores, key) for each ready step of a run that still lives.
+  struct InFlight {
+    std::vector<sched::StepRef> steps;
+    Instant front_since;  // when the first of them became the first
+  };
+  struct Waiting {
+    const sched::CoreSet& allowed;
+    bool weighed, preferred;
+    sched::CoreId queue;
+    sched::Key key;
+    const sched::StepRef& step;
+  };
+
+  // Calls visit(Waiting) for each ready step of a run that still lives.
   template <typename Visit>
   void ForEachWaiting(Visit visit) const {
     scheduler_.ForEachReady(
-        [&](sched::CoreId, sched::LaneId lane, sched::Key key, const sched::StepRef& step) {
+        [&](sched::CoreId queue, sched::LaneId lane, sched::Key key, const sched::StepRef& step) {
           const sched::Run& run = scheduler_.run(step.run);
           if (run.state != sched::Run::State::kLive || run.generation != step.generation) return;
-          visit(domains_[lane.domain].allowed, key);
+          const sched::Domain& domain = domains_[lane.domain];
+          visit(Waiting{domain.allowed, domain.weighed, lane.affinity == sched::Affinity::kPlanned,
+                        queue, key, step});
         });
   }
 
+  bool Idle(sched::CoreId core) const { return launched_[core.value()].steps.empty(); }
   bool AnyIdle(const sched::CoreSet& cores) const {
     bool any = false;
-    cores.ForEach([&](sched::CoreId core) { any = any || launched_[core.value()] == 0; });
+    cores.ForEach([&](sched::CoreId core) { any = any || Idle(core); });
     return any;
+  }
+
+  bool HeldFrom(sched::CoreId core, const Waiting& waiting) const {
+    return waiting.weighed && waiting.preferred && waiting.queue != core && !Idle(waiting.queue) &&
+           EndOn(core, waiting.step) >= EndOn(waiting.queue, waiting.step);
+  }
+  // Of what is in flight one nanosecond at least is left.
+  Instant EndOn(sched::CoreId core, const sched::StepRef& step) const {
+    if (Idle(core)) return world_.Now() + TimeOn(core, step);
+    Instant free = launched_[core.value()].front_since;
+    for (const sched::StepRef& s : launched_[core.value()].steps) free += TimeOn(core, s);
+    return std::max(free, world_.Now() + Nanos{1}) + TimeOn(core, step);
+  }
+  Nanos TimeOn(sched::CoreId core, const sched::StepRef& step) const {
+    const sched::Run& run = scheduler_.run(step.run);
+    Nanos time = run.costs->expected(step.node, device_.ClassOf(core.value()));
+    if (run.nodes[step.node.value()].first) time += device_.run_launch;
+    return moving_ ? time + moving_(run, step.node, core) : time;
   }
 
   void Break(const char* law) {
@@ -117,8 +176,12 @@ class Laws {
   const exec::SimulatedWorld& world_;
   const sched::Scheduler& scheduler_;
   const sched::DomainTable& domains_;
-  std::vector<int> launched_, running_;  // by core
+  const device::Spec& device_;
+  Moving moving_;
+  std::vector<InFlight> launched_;  // by core
+  std::vector<int> running_;
   std::int64_t in_system_ = 0;
+  std::uint64_t held_ = 0;
   Instant last_;
   Nanos request_time_{0}, sojourns_{0}, core_time_{0}, durations_{0};
   std::string broken_;

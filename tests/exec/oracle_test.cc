@@ -94,11 +94,15 @@ OracleResult ByEngine(const ServedSystem& system) {
   const ServingOptions& serving = system.config.serving;
   Harness harness(system.config.plan, system.config.device, OptionsOf(serving), serving.phi);
   for (const exec::SimStream& stream : system.config.streams) {
-    harness.Open(stream.priority, static_cast<std::uint32_t>(serving.queue.max_queue_size),
-                 serving.queue.default_timeout,
-                 serving.queue.timeout_action == TimeoutAction::kDelay
-                     ? sched::TimeoutAction::kDelay
-                     : sched::TimeoutAction::kReject);
+    sched::StreamSpec spec;
+    spec.priority = stream.priority;
+    spec.max_queue_size = static_cast<std::uint32_t>(serving.queue.max_queue_size);
+    spec.timeout = serving.queue.default_timeout;
+    spec.allow_timeout_override = serving.queue.allow_timeout_override;
+    if (serving.queue.timeout_action == TimeoutAction::kDelay) {
+      spec.timeout_action = sched::TimeoutAction::kDelay;
+    }
+    harness.Open(std::move(spec));
   }
   OracleResult result;
   result.ends.resize(system.arrivals.size());
@@ -122,15 +126,20 @@ OracleResult ByEngine(const ServedSystem& system) {
   }
   harness.Serve(arrivals);
   result.steals = harness.scheduler.counters().steals;
+  result.holds = harness.scheduler.counters().holds;
   for (std::size_t s = 0; s < system.config.streams.size(); ++s) {
     result.fallbacks += harness.scheduler.counters(sched::StreamId(s)).fallback;
   }
   return result;
 }
 
-}  // namespace
-
-namespace {
+ServedSystem SystemOf(std::uint64_t seed) {
+  ServedSystem system = testing::RandomServedSystem(seed);
+  exec::SimConfig& config = system.config;
+  config.serving.queue.allow_timeout_override = seed % 4 != 0;
+  if (seed % 2 == 0) config.plan = testing::AcrossClasses(*config.plan, *config.device, seed);
+  return system;
+}
 
 // A whole simulation, with its own loop around the policy and repetitions that are added up.
 void CheckSimulation(const ServedSystem& system, const OracleResult& expected) {
@@ -160,17 +169,18 @@ void CheckSimulation(const ServedSystem& system, const OracleResult& expected) {
   REQUIRE(summary.runs == expected.runs);
   REQUIRE(summary.steps == expected.steps.size());
   REQUIRE(summary.steals == expected.steals);
+  REQUIRE(summary.holds == expected.holds);
 }
 
 }  // namespace
 
 TEST_CASE("the engine's schedule is the brute-force simulator's, step by step",
           "[exec][property][oracle]") {
-  std::size_t steps = 0, steals = 0, fallbacks = 0;
+  std::size_t steps = 0, steals = 0, holds = 0, fallbacks = 0;
   std::map<Outcome, std::size_t> outcomes;
   for (std::uint64_t seed = 0; seed < kSystems; ++seed) {
     CAPTURE(seed);
-    const ServedSystem system = testing::RandomServedSystem(seed);
+    const ServedSystem system = SystemOf(seed);
     OracleResult expected = ByOracle(system), engine = ByEngine(system);
     REQUIRE(engine.ends == expected.ends);
     // Which of those that end at one instant is told of first shows nowhere else.
@@ -179,16 +189,19 @@ TEST_CASE("the engine's schedule is the brute-force simulator's, step by step",
     REQUIRE(engine.steps == expected.steps);
     REQUIRE(engine.runs == expected.runs);
     REQUIRE(engine.steals == expected.steals);
+    REQUIRE(engine.holds == expected.holds);
     REQUIRE(engine.fallbacks == expected.fallbacks);
     CheckSimulation(system, expected);
     steps += engine.steps.size();
     steals += engine.steals;
+    holds += engine.holds;
     fallbacks += engine.fallbacks;
     for (const OracleEnd& end : engine.ends) ++outcomes[end.outcome];
   }
   // What was compared is not empty in any of its parts.
   CHECK(steps > kSystems * 20);
   CHECK(steals > kSystems);
+  CHECK(holds > kSystems / 100);
   CHECK(fallbacks > kSystems / 10);
   for (Outcome outcome :
        {Outcome::kOk, Outcome::kRejected, Outcome::kExpired, Outcome::kCancelled}) {

@@ -216,6 +216,25 @@ System RandomSystem(std::uint64_t seed, GraphShape::Bytes bytes, std::uint32_t d
   return system;
 }
 
+std::shared_ptr<const plan::Body> AcrossClasses(const plan::Body& plan, const device::Spec& device,
+                                                std::uint64_t seed) {
+  base::Prng prng(seed);
+  auto body = std::make_shared<plan::Body>(plan);
+  for (plan::Entry& entry : body->entries) {
+    for (plan::Variant& variant : entry.variants) {
+      for (plan::Group& group : variant.groups) {
+        std::vector<plan::CoreRef>& cores = group.placement.cores;
+        if (cores.empty() || prng.Below(2) == 0) continue;
+        const device::CoreClass& of = device.classes[prng.Below(device.classes.size())];
+        const auto index = static_cast<device::CoreIndex>(prng.Below(of.count));
+        cores.insert(prng.Below(2) == 0 ? cores.begin() : cores.end(),
+                     {.device = {}, .core_class = of.name, .index = index});
+      }
+    }
+  }
+  return body;
+}
+
 void OpenStreams(Harness& harness, const System& system, std::uint64_t seed) {
   for (std::uint32_t s = 0; s < system.streams; ++s) {
     const bool bounded = (seed + s) % 3 == 0;

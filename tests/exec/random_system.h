@@ -28,6 +28,11 @@ enum class Classes { kOne, kSeveral };
 System RandomSystem(std::uint64_t seed, GraphShape::Bytes bytes, std::uint32_t depth = 1,
                     Classes classes = Classes::kOne);
 
+// The plan with about half of the placed groups on a core of another of the device's classes, too,
+// named before or after those that they have.
+std::shared_ptr<const plan::Body> AcrossClasses(const plan::Body& plan, const device::Spec& device,
+                                                std::uint64_t seed);
+
 // What a whole simulation is asked.
 struct ServedSystem {
   exec::SimConfig config;
