@@ -11,14 +11,17 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <simgrid/s4u.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bench/sixteen_cores.h"
-#include "tests/exec/harness.h"
+#include "exec/simulated_world.h"
+#include "sched/scheduler.h"
 
 namespace leeway {
 namespace {
@@ -46,30 +49,61 @@ Execution Of(const device::StepCost& cost, Nanos run_launch, Nanos idle_before) 
   return execution;
 }
 
+// Writes down what every core executes.
+class Recorder final : public exec::StepListener {
+ public:
+  explicit Recorder(const device::Spec& device)
+      : device_(device), free_since_(device.core_count()), executions_(device.core_count()) {}
+
+  void Attach(const exec::SimulatedWorld& world, const sched::Scheduler& scheduler) {
+    world_ = &world;
+    scheduler_ = &scheduler;
+  }
+  void OnStarted(sched::CoreId core, const sched::StepRef& step) override {
+    const sched::Run& run = scheduler_->run(step.run);
+    const bool first = run.nodes[step.node.value()].first;
+    executions_[core.value()].push_back(Of(run.costs->cost(step.node, 0),
+                                           first ? device_.run_launch : Nanos{0},
+                                           world_->Now() - free_since_[core.value()]));
+  }
+  void OnFinished(sched::CoreId core, const sched::StepRef&, Nanos, Nanos) override {
+    free_since_[core.value()] = world_->Now();
+  }
+  void OnRunEnded(sched::RunId) override {}
+
+  const Executions& executions() const { return executions_; }
+
+ private:
+  const device::Spec& device_;
+  const exec::SimulatedWorld* world_ = nullptr;
+  const sched::Scheduler* scheduler_ = nullptr;
+  std::vector<Instant> free_since_;
+  Executions executions_;
+};
+
 Executions ServedByOurs(const exec::SimConfig& config) {
   sched::SchedulerOptions options;
   options.batching.max_batch_size = 1;
-  testing::Harness harness(config.plan, config.device, options);
-  harness.Open(Priority(1));
-  Executions executions(config.device->core_count());
-  std::vector<Instant> free_since(config.device->core_count());
-  harness.watch.on_launch = [&](sched::CoreId core, const sched::StepRef& step) {
-    const sched::Run& run = harness.scheduler.run(step.run);
-    const bool first = run.nodes[step.node.value()].first;
-    executions[core.value()].push_back(Of(run.costs->cost(step.node, 0),
-                                          first ? config.device->run_launch : Nanos{0},
-                                          harness.world.Now() - free_since[core.value()]));
-  };
-  harness.watch.on_retired = [&](sched::CoreId core, const sched::StepRef&) {
-    free_since[core.value()] = harness.world.Now();
-  };
-  std::vector<testing::HarnessArrival> arrivals;
+  sched::DomainTable domains;
+  sched::StreamSpec stream;
+  stream.model = sched::Model::Create(config.plan, config.device, "", 2, domains).value();
+  Recorder recorder(*config.device);
+  exec::SimulatedWorld world(*config.device, &recorder);
+  sched::Scheduler scheduler(world, *config.device, domains, options, nullptr);
+  world.Attach(scheduler);
+  recorder.Attach(world, scheduler);
+  const sched::StreamId texts_stream = scheduler.OpenStream(stream).value();
   bench::Texts texts(kRequests);
-  while (const std::optional<exec::SimArrival> text = texts.Next().value()) {
-    arrivals.push_back({.at_ns = text->at.count(), .seq = text->dims[0]});
+  std::optional<exec::SimArrival> text = texts.Next().value();
+  while (true) {
+    const Instant at = std::min(world.next_event(), text ? text->at : Instant::Max());
+    if (at == Instant::Max()) return recorder.executions();
+    world.AdvanceTo(at);
+    for (; text && text->at <= at; text = texts.Next().value()) {
+      (void)scheduler.Submit(texts_stream, text->dims, Nanos{0}, 0);
+    }
+    world.PumpWoken();
   }
-  harness.Serve(arrivals);
-  return executions;
 }
 
 std::int64_t CountOf(const Executions& executions) {
