@@ -6,7 +6,7 @@ namespace leeway::cli {
 namespace {
 
 constexpr std::string_view kByLoop =
-    "measured by the loop experiment, which this version does not run";
+    "measured by leeway loop";
 constexpr std::string_view kTotalOnly = "known for the total only";
 constexpr std::string_view kNoneOk = "no request ended ok";
 

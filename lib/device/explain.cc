@@ -298,7 +298,12 @@ double Utilization(const StepDetail& detail, const CoreClass& core) {
   const double cycles = detail.tile_cost.cycles;
   if (!(cycles > 0)) return 0;
   if (detail.tile_cost.matrix_cycles > 0) {
-    return static_cast<double>(detail.cost.macs) / (cycles * PeakMacs(core));
+    // Of the peak at the operands' own type.
+    double busy = 0;
+    for (const Product& product : detail.shape.products) {
+      busy = std::max(busy, product.dtype_factor);
+    }
+    return static_cast<double>(detail.cost.macs) * busy / (cycles * PeakMacs(core));
   }
   return detail.shape.vector_ops /
          (cycles * static_cast<double>(core.vector_lanes) * core.vector_issue);

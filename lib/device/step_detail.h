@@ -33,8 +33,8 @@ Result<StepDetail> OperatorDetail(const plan::Body& plan, const plan::Entry& ent
 // Bytes per nanosecond that one of `shards` equal flows gets.
 double FairRate(const CoreClass& core, const Spec& device, std::int64_t shards);
 
-// Share of the peak of the unit that the step computes on, over its compute cycles; 0 if it
-// computes nothing.
+// Share of the peak of the unit that the step computes on, at the operands' type, over its compute
+// cycles; 0 if it computes nothing.
 double Utilization(const StepDetail& detail, const CoreClass& core);
 
 // The terms of the formulas with their numbers in them, in the order in which they build on one

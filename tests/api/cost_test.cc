@@ -57,6 +57,22 @@ TEST_CASE("a product's cost has its cycles, its bytes and its terms with numbers
   CHECK_FALSE(cost.energy_reason.empty());
 }
 
+TEST_CASE("nothing uses more than the peak of its type", "[api][cost]") {
+  for (const char* name : {"ascend910a", "onnxim_tpuv4_c4", "tpu_v4", "tt_blackhole_p150"}) {
+    const Device device = Device::Load(name).value();
+    for (DType dtype : {DType::kInt8, DType::kBf16, DType::kF16, DType::kF32}) {
+      for (std::int64_t side : {64, 1024, 8192}) {
+        OperatorSpec op = Product(side, side, side);
+        op.dtype = dtype;
+        const double utilization = Cost(op, device).utilization;
+        CAPTURE(name, static_cast<int>(dtype), side, utilization);
+        CHECK(utilization > 0);
+        CHECK(utilization <= 1);
+      }
+    }
+  }
+}
+
 TEST_CASE("the terms of a cost add up to its time", "[api][cost]") {
   const Device device = Default();
   OperatorSpec vector, move, halves = Product(4096, 4096, 512);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/catch.h"
+#include "tests/support/child_cost.h"
 #include "tests/support/mixes.h"
 
 namespace leeway {
@@ -14,7 +15,8 @@ using testing::Figure;
 using testing::MixRun;
 using testing::Scenario;
 
-constexpr std::uint64_t kSeeds = 2;
+// A sanitizer takes ten times as long.
+const std::uint64_t kSeeds = testing::IsSanitized() ? 1 : 2;
 
 Scenario Named(const std::string& name) {
   for (Scenario& scenario : testing::ScenarioPack()) {

@@ -14,6 +14,7 @@
 #include "tests/exec/harness.h"
 #include "tests/exec/random_system.h"
 #include "tests/exec/served.h"
+#include "tests/support/child_cost.h"
 
 #ifndef __has_feature
 #define __has_feature(x) 0
@@ -29,12 +30,7 @@ using testing::OracleResult;
 using testing::OracleStep;
 using testing::ServedSystem;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
-    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr std::uint64_t kSystems = 1000;
-#else
-constexpr std::uint64_t kSystems = 10000;
-#endif
+const std::uint64_t kSystems = testing::IsSanitized() ? 1000 : 10000;
 
 // The tables of a model of the oracle's own.
 class Tables {
