@@ -91,7 +91,7 @@ struct SimSummary {
   double goodput_rps = 0;    // within_slo per second of makespan
   double slo_attainment = 0;
   double energy_j = 0;
-  std::string energy_origin;                        // how far it is modelled
+  std::string energy_origin;                        // how far it is modelled; empty: it is not
   std::optional<HeatSummary> heat;                  // nothing where it is not modelled
   double fairness_streams = 0, fairness_cores = 0;  // Jain's index over mean slowdown, busy time
   // What was assumed on the way, e.g. which dim of the traffic feeds which of the plan.

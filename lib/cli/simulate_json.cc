@@ -5,8 +5,7 @@
 namespace leeway::cli {
 namespace {
 
-constexpr std::string_view kByLoop =
-    "measured by leeway loop";
+constexpr std::string_view kByLoop = "measured by leeway loop";
 constexpr std::string_view kTotalOnly = "known for the total only";
 constexpr std::string_view kNoneOk = "no request ended ok";
 
@@ -91,8 +90,12 @@ Json TotalJson(const SimSummary& summary) {
   json["fallback_rate"] = summary.fallback_rate;
   json["clamped_rate"] = ClampedRate(summary);
   json["padding_waste"] = summary.padding_waste;
-  json["energy_j"] = summary.energy_j;
-  json["energy_origin"] = summary.energy_origin;
+  if (summary.energy_origin.empty()) {
+    SetAbsent(json, "energy_j", "the device states no power");
+  } else {
+    json["energy_j"] = summary.energy_j;
+    json["energy_origin"] = summary.energy_origin;
+  }
   if (summary.heat) json["heat"] = HeatJson(*summary.heat);
   SetCounts(json["requests"], summary.counts);
   return json;

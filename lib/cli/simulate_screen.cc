@@ -167,10 +167,8 @@ std::string Line(const std::string& name, const std::string& value) {
 }
 
 std::string Energy(const SimSummary& summary) {
-  if (summary.energy_j == 0)
-    return summary.energy_origin.empty() ? "not modelled" : summary.energy_origin;
-  return FormatEnergy(summary.energy_j) +
-         (summary.energy_origin.empty() ? "" : " (" + summary.energy_origin + ")");
+  if (summary.energy_origin.empty()) return "not modelled: the device states no power";
+  return FormatEnergy(summary.energy_j) + " (" + summary.energy_origin + ")";
 }
 
 std::string Heat(const HeatSummary& heat) {

@@ -237,7 +237,10 @@ void Ledger::FinishTotals(const device::Spec& device, const SimulatedWorld& worl
   if (power == nullptr) {
     summary.energy_j =
         static_cast<double>(dynamic_pj) * 1e-12 + device.power.static_watts * seconds;
-    summary.energy_origin = "per-event energy and static power; no heat, no clock changes";
+    // A device that states no power: energy is not known, not none.
+    if (summary.energy_j > 0) {
+      summary.energy_origin = "per-event energy and static power; no heat, no clock changes";
+    }
     return;
   }
   dynamic_pj += power->BackgroundPj(Instant(summary.makespan));

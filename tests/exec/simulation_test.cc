@@ -3,6 +3,7 @@
 #include "exec/simulation.h"
 
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +44,20 @@ TEST_CASE("traffic without a request is refused as that", "[exec][bound]") {
   const auto result = ServeAt(OneCore(), {});
   CHECK(result.status().code() == StatusCode::kInvalidArgument);
   CHECK(result.status().message() == "the traffic holds no request");
+}
+
+TEST_CASE("where a device states no power, energy is not known rather than none", "[exec]") {
+  exec::SimConfig config = OneCore();
+  const auto silent = ServeAt(config, {0});
+  REQUIRE(silent.ok());
+  CHECK((*silent)->summary.energy_origin.empty());
+  auto device = std::make_shared<device::Spec>(*config.device);
+  device->power.static_watts = 2;
+  config.device = device;
+  const auto stated = ServeAt(config, {0});
+  REQUIRE(stated.ok());
+  CHECK_FALSE((*stated)->summary.energy_origin.empty());
+  CHECK((*stated)->summary.energy_j == Approx(2 * 100e-9));
 }
 
 TEST_CASE("virtual time ends at 2^53 ns, with what happens in that instant", "[exec][bound]") {
