@@ -112,11 +112,10 @@ Scheduler::Best Scheduler::BestChoice(CoreId core) const {
 Scheduler::Best Scheduler::OwnFirst(CoreId core) const {
   Best best;
   const bool extra = !cores_[core.value()].in_flight.empty();
-  for (std::size_t i = 0, at = core.value(); i < cores_.size() && !best.choice; ++i, ++at) {
-    if (at == cores_.size()) at = 0;
-    const ReadyQueue& ready = cores_[at].ready;
-    if (!ready.best().valid()) continue;
-    const CoreId queue(at);
+  stocked_.ForEachFrom(core, [&](CoreId queue) {
+    // The first queue that has any, its own before all.
+    if (best.choice && best.choice->queue != queue) return;
+    const ReadyQueue& ready = cores_[queue.value()].ready;
     for (DomainId domain : cores_[core.value()].domains) {
       if (extra && !(domains_[domain].allowed & idle_).empty()) continue;
       for (Affinity affinity : {Affinity::kNone, Affinity::kPlanned}) {
@@ -127,7 +126,7 @@ Scheduler::Best Scheduler::OwnFirst(CoreId core) const {
         best.choice = Choice{queue, lane, key, std::nullopt};
       }
     }
-  }
+  });
   return best;
 }
 

@@ -58,7 +58,7 @@ std::vector<RunLoad> Scheduler::LoadsInFlight() const {
   std::vector<RunLoad> loads;
   for (std::size_t r = 0; r < runs_.size(); ++r) {
     const Run& run = runs_[RunId(r)];
-    if (left[r] > Nanos{0}) loads.push_back({run.slot, left[r], WidthOf(*run.costs)});
+    if (left[r] > Nanos{0}) loads.push_back({run.urgency, left[r], WidthOf(*run.costs)});
   }
   return loads;
 }
@@ -93,7 +93,8 @@ std::optional<RunLoad> Scheduler::LoadOf(const ExpectedBatch& batch) const {
   }
   const auto costs = model.Costs(graph, model.Padded(graph, dims));
   if (!costs.ok()) return std::nullopt;
-  return RunLoad{batch.first->slot, (*costs)->soonest_work + device_.run_launch, WidthOf(**costs)};
+  return RunLoad{batch.first->urgency, (*costs)->soonest_work + device_.run_launch,
+                 WidthOf(**costs)};
 }
 
 }  // namespace leeway::sched

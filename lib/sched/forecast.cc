@@ -18,13 +18,13 @@ bool Forecast::Add(const RunLoad& run) {
   last_active_ = run.work > Nanos{0};
   if (!last_active_) return true;
   Active active;
-  active.slot = run.slot;
+  active.urgency = run.urgency;
   active.width = run.width;
   active.left = static_cast<double>(run.work.count()) / run.width;
   active.number = added_;
   const auto at =
-      std::upper_bound(active_.begin(), active_.end(), active.slot,
-                       [](std::uint64_t slot, const Active& other) { return slot < other.slot; });
+      std::upper_bound(active_.begin(), active_.end(), active,
+                       [](const Active& a, const Active& b) { return a.urgency < b.urgency; });
   active_.insert(at, active);
   return true;
 }
@@ -39,7 +39,7 @@ void Forecast::SetSpeeds() {
   for (auto first = active_.begin(); first != active_.end();) {
     double wanted = 0;
     auto last = first;
-    for (; last != active_.end() && last->slot == first->slot; ++last) wanted += last->width;
+    for (; last != active_.end() && last->urgency == first->urgency; ++last) wanted += last->width;
     const double speed = wanted <= free ? 1 : free / wanted;
     free = wanted <= free ? free - wanted : 0;
     for (; first != last; ++first) first->speed = speed;

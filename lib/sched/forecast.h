@@ -22,7 +22,7 @@ namespace leeway::sched {
 
 // What a run still has to do.
 struct RunLoad {
-  std::uint64_t slot = 0;
+  std::uint64_t urgency = 0;
   Nanos work{0};     // core time
   double width = 1;  // work / longest path
 };
@@ -39,7 +39,7 @@ class Forecast {
 
  private:
   struct Active {
-    std::uint64_t slot = 0;
+    std::uint64_t urgency = 0;
     double left = 0;  // ns along the path, at full speed
     double width = 1;
     double speed = 0;
@@ -55,7 +55,7 @@ class Forecast {
   std::size_t run_slots_;
   double horizon_;
   double clock_ = 0;
-  std::vector<Active> active_;  // by slot, then number
+  std::vector<Active> active_;  // by urgency, then number
   std::size_t added_ = 0;
   bool last_active_ = false;
 };

@@ -7,7 +7,8 @@
 namespace leeway::sched {
 namespace {
 
-// No slot is further behind the oldest live one: occupancy fits one word of 64 bits.
+// Intervals that a request is behind the most urgent live one at most, so that what is least urgent
+// still has a bound.
 constexpr std::uint64_t kSlotWindow = 63;
 
 }  // namespace

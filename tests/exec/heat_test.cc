@@ -17,6 +17,7 @@ namespace leeway {
 namespace {
 
 using testing::ArrivalAt;
+using testing::OwnDevice;
 using testing::Served;
 using testing::Task;
 
@@ -41,26 +42,33 @@ device::ClockLimiter AtOnce() {
 exec::SimConfig ConfigOf(testing::TaskGraph tasks, std::uint32_t cores) {
   testing::DeviceShape shape;
   shape.cores = cores;
-  exec::SimConfig config;
-  config.plan = testing::PlanOf({{"v", 64, 1, std::move(tasks)}});
-  config.device = testing::DeviceOf(shape);
-  config.streams = {{"stream", Priority(1)}};
-  config.serving.batching.max_batch_size = 1;
-  return config;
+  return testing::OneByOne(std::move(tasks), shape);
 }
 
-device::Spec& Own(exec::SimConfig& config) {
-  auto spec = std::make_shared<device::Spec>(*config.device);
-  device::Spec& ref = *spec;
-  config.device = std::move(spec);
-  return ref;
+// A control period of half a microsecond, so that clocks change many times within a step.
+Result<Served> ServeThrottled(const testing::System& system) {
+  exec::SimConfig config;
+  config.plan = system.plan;
+  config.device = system.device;
+  config.streams = {{"a", Priority(1)}, {"b", Priority(2)}, {"c", Priority(3)}};
+  device::Spec& spec = OwnDevice(config);
+  spec.power.period = Nanos{500};
+  spec.power.static_watts = 1;
+  spec.power.dram_watts_per_gbps = 2;
+  device::ClockLimiter limiter = AtOnce();
+  limiter.limit = 1.7;
+  limiter.proportional = 0.5;
+  spec.power.dvfs = Halving(limiter);
+  std::vector<exec::SimArrival> arrivals;
+  for (const auto& a : system.arrivals) arrivals.push_back(ArrivalAt(a.at_ns, a.seq, a.stream));
+  return testing::Serve(config, arrivals);
 }
 
 }  // namespace
 
 TEST_CASE("a step stretches by what the clock takes from its computation", "[exec][heat]") {
   exec::SimConfig config = ConfigOf({Task{10 * kMs, {}, kAny, {}, 1, 0}}, 1);
-  device::Spec& spec = Own(config);
+  device::Spec& spec = OwnDevice(config);
   spec.power.static_watts = 2;
   spec.power.dvfs = Halving(AtOnce());
   const Result<Served> served = testing::Serve(config, {ArrivalAt(0, 1)});
@@ -84,7 +92,7 @@ TEST_CASE("a transfer does not stretch with the clock", "[exec][heat]") {
   exec::SimConfig config = ConfigOf({Task{1, {}, kAny, {}, 1, 10 * kMs}}, 1);
   Nanos cold{0};
   for (const bool hot : {false, true}) {
-    device::Spec& spec = Own(config);
+    device::Spec& spec = OwnDevice(config);
     if (hot) {
       spec.power.static_watts = 2;
       spec.power.dvfs = Halving(AtOnce());
@@ -106,7 +114,7 @@ TEST_CASE("after a rest the clock is back, and time passes without instants", "[
   const testing::TaskGraph tasks = {Task{10 * kMs, {}, kAny, {}, 1, 0},
                                     Task{1, {}, kAny, {}, 1, 10 * kMs}};
   exec::SimConfig config = ConfigOf(tasks, 2);
-  device::Spec& spec = Own(config);
+  device::Spec& spec = OwnDevice(config);
   spec.power.dram_watts_per_gbps = 1;
   spec.power.static_watts = 0.9;
   spec.power.dvfs = Halving(AtOnce());
@@ -123,7 +131,7 @@ TEST_CASE("energy comes to what the steps spend and the static power of the make
   const auto bytes = GENERATE(1'000, 3 * kMs, 50 * kMs);
   exec::SimConfig config = ConfigOf({Task{1, {}, kAny, {}, 1, bytes}}, 2);
   {
-    device::Spec& spec = Own(config);
+    device::Spec& spec = OwnDevice(config);
     spec.power.dram_watts_per_gbps = 0.5;
     spec.power.static_watts = 3;
   }
@@ -133,7 +141,7 @@ TEST_CASE("energy comes to what the steps spend and the static power of the make
   REQUIRE(off.ok());
   CHECK_FALSE(off->record->summary.heat.has_value());
   {
-    device::Spec& spec = Own(config);
+    device::Spec& spec = OwnDevice(config);
     device::Thermal ladder;
     ladder.nodes = {{1, 0.1}, {10, 0.2}};
     ladder.ambient_celsius = 30;
@@ -162,7 +170,7 @@ TEST_CASE("where heat is off, a device that could throttle serves as one that ca
   std::vector<exec::SimArrival> arrivals;
   for (const auto& a : system.arrivals) arrivals.push_back(ArrivalAt(a.at_ns, a.seq, a.stream));
   const Result<Served> cold = testing::Serve(config, arrivals);
-  device::Spec& spec = Own(config);
+  device::Spec& spec = OwnDevice(config);
   spec.power.static_watts = 2;
   spec.power.dvfs = Halving(AtOnce());
   config.heat = exec::CoreClocks::Heat::kOff;
@@ -173,28 +181,13 @@ TEST_CASE("where heat is off, a device that could throttle serves as one that ca
   CHECK(off->record->summary.makespan == cold->record->summary.makespan);
 }
 
-// A control period of half a microsecond, so that clocks change many times within a step.
 TEST_CASE("parts of throttled latencies add up, none is negative, and results repeat",
           "[exec][heat][property]") {
   const auto seed = static_cast<std::uint64_t>(GENERATE(range(0, 60)));
   CAPTURE(seed);
   const testing::System system = testing::RandomSystem(seed, testing::GraphShape::Bytes::kSome,
                                                        1 + seed % 2, testing::Classes::kSeveral);
-  exec::SimConfig config;
-  config.plan = system.plan;
-  config.device = system.device;
-  config.streams = {{"a", Priority(1)}, {"b", Priority(2)}, {"c", Priority(3)}};
-  device::Spec& spec = Own(config);
-  spec.power.period = Nanos{500};
-  spec.power.static_watts = 1;
-  spec.power.dram_watts_per_gbps = 2;
-  device::ClockLimiter limiter = AtOnce();
-  limiter.limit = 1.7;
-  limiter.proportional = 0.5;
-  spec.power.dvfs = Halving(limiter);
-  std::vector<exec::SimArrival> arrivals;
-  for (const auto& a : system.arrivals) arrivals.push_back(ArrivalAt(a.at_ns, a.seq, a.stream));
-  const Result<Served> served = testing::Serve(config, arrivals);
+  const Result<Served> served = ServeThrottled(system);
   REQUIRE(served.ok());
   CHECK(served->record->summary.attribution_missing == 0);
   for (const Served::Ended& ended : served->ok) {
@@ -202,7 +195,7 @@ TEST_CASE("parts of throttled latencies add up, none is negative, and results re
     CHECK(ended.parts.part(Cause::kThrottle) >= Nanos{0});
     CHECK(ended.parts.part(Cause::kContention) >= Nanos{0});
   }
-  const Result<Served> again = testing::Serve(config, arrivals);
+  const Result<Served> again = ServeThrottled(system);
   REQUIRE(again.ok());
   CHECK(again->record->telemetry == served->record->telemetry);
 }
@@ -212,21 +205,7 @@ TEST_CASE("random systems do throttle, so that the property above says something
   bool throttled = false;
   for (std::uint64_t seed = 0; seed < 20 && !throttled; ++seed) {
     const testing::System system = testing::RandomSystem(seed, testing::GraphShape::Bytes::kSome);
-    exec::SimConfig config;
-    config.plan = system.plan;
-    config.device = system.device;
-    config.streams = {{"a", Priority(1)}, {"b", Priority(2)}, {"c", Priority(3)}};
-    device::Spec& spec = Own(config);
-    spec.power.period = Nanos{500};
-    spec.power.static_watts = 1;
-    spec.power.dram_watts_per_gbps = 2;
-    device::ClockLimiter limiter = AtOnce();
-    limiter.limit = 1.7;
-    limiter.proportional = 0.5;
-    spec.power.dvfs = Halving(limiter);
-    std::vector<exec::SimArrival> arrivals;
-    for (const auto& a : system.arrivals) arrivals.push_back(ArrivalAt(a.at_ns, a.seq, a.stream));
-    const Result<Served> served = testing::Serve(config, arrivals);
+    const Result<Served> served = ServeThrottled(system);
     REQUIRE(served.ok());
     for (const Served::Ended& ended : served->ok) {
       throttled = throttled || ended.parts.part(Cause::kThrottle) > Nanos{0};
@@ -237,7 +216,7 @@ TEST_CASE("random systems do throttle, so that the property above says something
 
 TEST_CASE("a die that runs away ends the simulation with what happened", "[exec][heat]") {
   exec::SimConfig config = ConfigOf({Task{1, {}, kAny, {}, 1, 2'000 * kMs}}, 1);
-  device::Spec& spec = Own(config);
+  device::Spec& spec = OwnDevice(config);
   spec.power.static_watts = 30;
   spec.power.dram_watts_per_gbps = 200;
   device::Thermal ladder;

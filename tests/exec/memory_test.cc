@@ -17,22 +17,6 @@ namespace {
 using testing::Served;
 using testing::Task;
 
-exec::SimConfig OneTaskEach(const testing::DeviceShape& shape, Task task) {
-  exec::SimConfig config;
-  config.plan = testing::PlanOf({{"v", 64, 1, {std::move(task)}}});
-  config.device = testing::DeviceOf(shape);
-  config.streams = {{"stream", Priority(1)}};
-  config.serving.batching.max_batch_size = 1;
-  return config;
-}
-
-device::Spec& Copied(exec::SimConfig& config) {
-  auto spec = std::make_shared<device::Spec>(*config.device);
-  device::Spec& ref = *spec;
-  config.device = std::move(spec);
-  return ref;
-}
-
 const Task kTransfer{1, {}, plan::PlacementMode::kAny, {}, 1, 1'000'000};
 
 }  // namespace
@@ -44,12 +28,12 @@ TEST_CASE("two bandwidth-bound steps side by side take as long as one after the 
   const std::vector<exec::SimArrival> both = {testing::ArrivalAt(0, 1), testing::ArrivalAt(0, 1)};
   testing::DeviceShape shape;
   shape.cores = 1;
-  exec::SimConfig config = OneTaskEach(shape, kTransfer);
-  Copied(config).dram_arbitration = arbitration;
+  exec::SimConfig config = testing::OneByOne({kTransfer}, shape);
+  testing::OwnDevice(config).dram_arbitration = arbitration;
   const auto alone = testing::Serve(config, both);
   shape.cores = 2;
-  config = OneTaskEach(shape, kTransfer);
-  Copied(config).dram_arbitration = arbitration;
+  config = testing::OneByOne({kTransfer}, shape);
+  testing::OwnDevice(config).dram_arbitration = arbitration;
   const auto together = testing::Serve(config, both);
   REQUIRE(alone.ok());
   REQUIRE(together.ok());
@@ -63,10 +47,10 @@ TEST_CASE("by lot one transfer waits for the other, in the same order every time
           "[exec][memory]") {
   testing::DeviceShape shape;
   shape.cores = 2;
-  exec::SimConfig config = OneTaskEach(shape, kTransfer);
+  exec::SimConfig config = testing::OneByOne({kTransfer}, shape);
   const std::vector<exec::SimArrival> both = {testing::ArrivalAt(0, 1), testing::ArrivalAt(0, 1)};
   const auto fair = testing::Serve(config, both);
-  Copied(config).dram_arbitration = device::Arbitration::kRandomPriority;
+  testing::OwnDevice(config).dram_arbitration = device::Arbitration::kRandomPriority;
   const auto lot = testing::Serve(config, both);
   const auto again = testing::Serve(config, both);
   REQUIRE(fair.ok());
@@ -89,7 +73,7 @@ TEST_CASE("parts of latencies add up under arbitration by lot", "[exec][memory][
   config.plan = system.plan;
   config.device = system.device;
   config.streams = {{"a", Priority(1)}, {"b", Priority(2)}, {"c", Priority(3)}};
-  Copied(config).dram_arbitration = device::Arbitration::kRandomPriority;
+  testing::OwnDevice(config).dram_arbitration = device::Arbitration::kRandomPriority;
   std::vector<exec::SimArrival> arrivals;
   for (const auto& a : system.arrivals) {
     arrivals.push_back(testing::ArrivalAt(a.at_ns, a.seq, a.stream));
@@ -106,8 +90,9 @@ TEST_CASE("parts of latencies add up under arbitration by lot", "[exec][memory][
 TEST_CASE("a slow core stretches what it computes, and says it was its clock", "[exec][memory]") {
   testing::DeviceShape shape;
   shape.cores = 1;
-  exec::SimConfig config = OneTaskEach(shape, Task{1000, {}, plan::PlacementMode::kAny, {}, 1, 0});
-  Copied(config).classes[0].core_clock_hz = {500'000'000};
+  exec::SimConfig config =
+      testing::OneByOne({Task{1000, {}, plan::PlacementMode::kAny, {}, 1, 0}}, shape);
+  testing::OwnDevice(config).classes[0].core_clock_hz = {500'000'000};
   const auto served = testing::Serve(config, {testing::ArrivalAt(0, 1)});
   REQUIRE(served.ok());
   CHECK(served->ok.at(0).latency == Nanos{2000});
@@ -121,11 +106,11 @@ TEST_CASE("skipped repetitions on a slow core are those that would have been pla
           "[exec][memory]") {
   testing::DeviceShape shape;
   shape.cores = 2;
-  exec::SimConfig config = OneTaskEach(shape, kTransfer);
+  exec::SimConfig config = testing::OneByOne({kTransfer}, shape);
   config.plan = testing::LoopPlanOf({Task{700, {}, plan::PlacementMode::kAny, {}, 1, 0},
                                      Task{300, {0}, plan::PlacementMode::kAny, {}, 1, 0}},
                                     500);
-  Copied(config).classes[0].core_clock_hz = {600'000'000, 1'000'000'000};
+  testing::OwnDevice(config).classes[0].core_clock_hz = {600'000'000, 1'000'000'000};
   const auto skipped = testing::Serve(config, {testing::ArrivalAt(0, 1)});
   config.loops = exec::SimConfig::Loops::kPlay;
   const auto played = testing::Serve(config, {testing::ArrivalAt(0, 1)});

@@ -8,10 +8,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "exec/simulation.h"
 #include "tests/catch.h"
+#include "tests/support/task_graphs.h"
 
 namespace leeway::testing {
 
@@ -78,6 +80,24 @@ inline exec::SimArrival ArrivalAt(std::int64_t at_ns, std::int64_t seq, std::uin
   arrival.stream = stream;
   arrival.dims = {seq, 1};
   return arrival;
+}
+
+// Requests of one graph of tasks, one a run.
+inline exec::SimConfig OneByOne(TaskGraph tasks, const DeviceShape& shape) {
+  exec::SimConfig config;
+  config.plan = PlanOf({{"v", 64, 1, std::move(tasks)}});
+  config.device = DeviceOf(shape);
+  config.streams = {{"stream", Priority(1)}};
+  config.serving.batching.max_batch_size = 1;
+  return config;
+}
+
+// The config's device, as a copy of its own to change.
+inline device::Spec& OwnDevice(exec::SimConfig& config) {
+  auto spec = std::make_shared<device::Spec>(*config.device);
+  device::Spec& own = *spec;
+  config.device = std::move(spec);
+  return own;
 }
 
 }  // namespace leeway::testing

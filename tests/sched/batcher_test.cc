@@ -169,18 +169,26 @@ TEST_CASE("an expired request leaves its sub-queue and the next one takes its pl
   CHECK(Ids(*CloseAt(batcher, 1010)) == std::vector<RequestId>{1});
 }
 
+namespace {
+
+// The second gives up first, so that the first goes behind it.
+void AddDelayed(Fixture& fixture, Batcher& batcher) {
+  for (const auto& [at, expires] : {std::pair(0, 300), std::pair(50, 100)}) {
+    Request request = fixture.Make(at, 8);
+    request.expires = Instant(Nanos{expires});
+    batcher.Add(std::move(request));
+  }
+}
+
+}  // namespace
+
 TEST_CASE("delayed requests count by their age, whichever was delayed first", "[sched][batcher]") {
   Fixture fixture;
   fixture.streams[0].timeout_action = TimeoutAction::kDelay;
   BatchPolicy policy;
   policy.max_queue_delay = Nanos{500};
   Batcher batcher(policy, fixture.streams);
-  // The second gives up first, so that the first goes behind it.
-  for (const auto& [at, expires] : {std::pair(0, 300), std::pair(50, 100)}) {
-    Request request = fixture.Make(at, 8);
-    request.expires = Instant(Nanos{expires});
-    batcher.Add(std::move(request));
-  }
+  AddDelayed(fixture, batcher);
   // Younger than the first and older than the second, on another sub-queue.
   Request other = fixture.Make(20, 40);
   const RequestId other_id = other.id;
@@ -198,11 +206,7 @@ TEST_CASE("a delayed request that is cancelled leaves the age to the next", "[sc
   BatchPolicy policy;
   policy.max_queue_delay = Nanos{500};
   Batcher batcher(policy, fixture.streams);
-  for (const auto& [at, expires] : {std::pair(0, 300), std::pair(50, 100)}) {
-    Request request = fixture.Make(at, 8);
-    request.expires = Instant(Nanos{expires});
-    batcher.Add(std::move(request));
-  }
+  AddDelayed(fixture, batcher);
   (void)batcher.Advance(Instant(Nanos{300}));
   CHECK(batcher.Remove(0).has_value());
   CHECK(batcher.next_timer() == Instant(Nanos{550}));

@@ -9,7 +9,7 @@
 namespace leeway::sched {
 namespace {
 
-RunLoad Chain(std::int64_t work, std::uint64_t slot = 0) { return {slot, Nanos{work}, 1}; }
+RunLoad Chain(std::int64_t work, std::uint64_t urgency = 0) { return {urgency, Nanos{work}, 1}; }
 
 bool InTime(std::size_t cores, std::size_t slots, const std::vector<RunLoad>& runs,
             std::int64_t horizon) {

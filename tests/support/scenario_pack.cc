@@ -99,6 +99,16 @@ Scenario UrgentForks() {
   return s;
 }
 
+// Holds nobody to the bound.
+void ReportTail(Scenario& s) {
+  s.judge = [](const MixRun& run) {
+    std::vector<Figure> tail = UrgentTail(run, 1);
+    tail.front().side = Side::kReported;
+    return tail;
+  };
+  s.bound_to = {};
+}
+
 // The cores together want more of the DRAM than there is.
 Scenario SharedBandwidth() {
   Scenario s = UrgentChains();
@@ -108,12 +118,7 @@ Scenario SharedBandwidth() {
   for (Task& task : s.mix.streams[1].graph) task.bytes = task.time_ns / 2;
   s.mix.streams[1].load = 0.5;
   s.claim = "reported: steps in flight slow each other down";
-  s.judge = [](const MixRun& run) {
-    std::vector<Figure> tail = UrgentTail(run, 1);
-    tail.front().side = Side::kReported;
-    return tail;
-  };
-  s.bound_to = {};
+  ReportTail(s);
   return s;
 }
 
@@ -123,12 +128,7 @@ Scenario LimitedRuns() {
   s.mix.name = "urgent and bulk chains, 4 runs in flight";
   s.mix.max_concurrent_runs = s.mix.cores;
   s.claim = "reported: where runs in flight are limited, requests wait for runs to end";
-  s.judge = [](const MixRun& run) {
-    std::vector<Figure> tail = UrgentTail(run, 1);
-    tail.front().side = Side::kReported;
-    return tail;
-  };
-  s.bound_to = {};
+  ReportTail(s);
   return s;
 }
 
