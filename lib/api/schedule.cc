@@ -94,6 +94,7 @@ Status RunOnline(const compile::TaskDag& dag, const ScheduleOptions& options,
   Notes notes(world, dag, schedule.placed);
   sched::SchedulerOptions how;
   how.policy = options.policy;
+  how.concurrent_completions = false;
   sched::Scheduler scheduler(world, *device, domains, how, &notes);
   world.Attach(scheduler);
   sched::StreamSpec stream;

@@ -36,19 +36,30 @@ void FluidLink::Start(Instant now, std::size_t slot, ByteUnits bytes, ByteUnits 
   settled_ = false;
   // A cap above the capacity never binds; without it no sum can overflow.
   if (capacity_ != kUnshared) cap = std::min(cap, capacity_);
-  Flow flow{.cap = cap, .mark = 0, .end = 0, .slot = static_cast<std::uint32_t>(slot)};
-  const auto at =
-      std::upper_bound(flows_.begin(), flows_.end(), flow, [](const Flow& a, const Flow& b) {
-        return a.cap != b.cap ? a.cap < b.cap : a.slot < b.slot;
-      });
-  if (at - flows_.begin() < static_cast<std::ptrdiff_t>(capped_)) {
+  Flow& flow = MakeRoom(cap, static_cast<std::uint32_t>(slot));
+  if (&flow < flows_.data() + capped_) {
     Cap(flow, bytes);
     ++capped_;
     if (capacity_ != kUnshared) capped_rate_ += cap;
   } else {
     flow.mark = Wrap(bytes) + moved_;
   }
-  flows_.insert(at, flow);
+}
+
+// Filled where it stands: a flow that is made elsewhere and copied waits for the stores of its
+// fields.
+FluidLink::Flow& FluidLink::MakeRoom(ByteUnits cap, std::uint32_t slot) {
+  flows_.emplace_back();
+  std::size_t at = flows_.size() - 1;
+  for (; at > 0; --at) {
+    const Flow& before = flows_[at - 1];
+    if (before.cap < cap || (before.cap == cap && before.slot < slot)) break;
+    flows_[at] = before;
+  }
+  Flow& flow = flows_[at];
+  flow.cap = cap;
+  flow.slot = slot;
+  return flow;
 }
 
 ByteUnits FluidLink::Stop(Instant now, std::size_t slot) {

@@ -60,6 +60,8 @@ class FluidLink {
   };
 
   void Advance(Instant now);
+  // Inserts a flow in its order, the rest of which is to be filled.
+  Flow& MakeRoom(ByteUnits cap, std::uint32_t slot);
   void Settle() {
     if (!settled_) Share(), FindNextEnd(), settled_ = true;
   }

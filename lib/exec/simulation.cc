@@ -51,6 +51,7 @@ Status CheckServing(const ServingOptions& serving) {
 sched::SchedulerOptions PolicyOptions(const ServingOptions& serving) {
   sched::SchedulerOptions options;
   options.policy = serving.policy;
+  options.concurrent_completions = false;
   options.batching.max_batch_size = static_cast<std::uint32_t>(serving.batching.max_batch_size);
   for (int size : serving.batching.preferred_batch_size) {
     options.batching.preferred_batch_size.push_back(static_cast<std::uint32_t>(size));

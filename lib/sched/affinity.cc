@@ -43,9 +43,11 @@ void Scheduler::WeighLane(CoreId thief, CoreId from, const LaneId& lane, Best& b
   Key& left = idle_.Contains(from) ? best.left_to_idle : best.held;
   // A step that stays does not keep those behind it from moving.
   cores_[from.value()].ready.FindBest(lane, [&](Key key, const StepRef& step) {
-    if (best.choice && key >= best.choice->key) return true;
+    if (key >= best.choice.key) return true;
     if (FinishesSooner(thief, from, lane.affinity, step)) {
-      best.choice = Choice{from, lane, key, step};
+      best.choice.Set(from, lane, key);
+      best.choice.one_step = true;
+      best.choice.step = step;
       return true;
     }
     left = std::min(left, key);

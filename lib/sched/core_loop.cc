@@ -23,9 +23,9 @@ void Scheduler::Pump(CoreId core) {
   }
   Core& self = cores_[core.value()];
   while (self.in_flight.size() < self.launch_depth) {
-    const std::optional<StepRef> step = TakeBest(core);
-    if (!step) return;
-    LaunchStep(core, *step);
+    StepRef step;
+    if (!TakeBest(core, step)) return;
+    LaunchStep(core, step);
   }
 }
 
@@ -88,18 +88,18 @@ Scheduler::Best Scheduler::BestChoice(CoreId core) const {
   stocked_.ForEachFrom(core, [&](CoreId queue) {
     const ReadyQueue& ready = cores_[queue.value()].ready;
     // Nothing that would be taken or missed.
-    if (best.choice && ready.best() >= best.choice->key) return;
+    if (ready.best() >= best.choice.key) return;
     for (DomainId domain : cores_[core.value()].domains) {
       // Nothing is queued behind a running step while another core could start it now.
       if (extra && !(domains_[domain].allowed & idle_).empty()) continue;
       for (Affinity affinity : {Affinity::kNone, Affinity::kPlanned}) {
         const LaneId lane{domain, affinity};
         const Key key = ready.best(lane);
-        if (!key.valid() || (best.choice && key >= best.choice->key)) continue;
+        if (key >= best.choice.key) continue;
         if (queue != core && domains_[domain].weighed) {
           WeighLane(core, queue, lane, best);
         } else if (MayTake(core, queue, lane)) {
-          best.choice = Choice{queue, lane, key, std::nullopt};
+          best.choice.Set(queue, lane, key);
         } else {
           best.left_to_idle = std::min(best.left_to_idle, key);
         }
@@ -114,7 +114,7 @@ Scheduler::Best Scheduler::OwnFirst(CoreId core) const {
   const bool extra = !cores_[core.value()].in_flight.empty();
   stocked_.ForEachFrom(core, [&](CoreId queue) {
     // The first queue that has any, its own before all.
-    if (best.choice && best.choice->queue != queue) return;
+    if (best.choice.key.valid() && best.choice.queue != queue) return;
     const ReadyQueue& ready = cores_[queue.value()].ready;
     for (DomainId domain : cores_[core.value()].domains) {
       if (extra && !(domains_[domain].allowed & idle_).empty()) continue;
@@ -122,21 +122,20 @@ Scheduler::Best Scheduler::OwnFirst(CoreId core) const {
         const LaneId lane{domain, affinity};
         const Key key = queue == core ? ready.best(lane) : ready.worst(lane);
         if (!key.valid() || !MayTake(core, queue, lane)) continue;
-        if (best.choice && (queue == core) == (key >= best.choice->key)) continue;
-        best.choice = Choice{queue, lane, key, std::nullopt};
+        if (best.choice.key.valid() && (queue == core) == (key >= best.choice.key)) continue;
+        best.choice.Set(queue, lane, key);
       }
     }
   });
   return best;
 }
 
-std::optional<StepRef> Scheduler::Take(CoreId core, const Choice& choice) {
+bool Scheduler::Take(CoreId core, const Choice& choice, StepRef& step) {
   ReadyQueue& from = cores_[choice.queue.value()].ready;
-  StepRef step;
   if (choice.queue == core) {
     step = from.Pop(choice.lane);
-  } else if (choice.step) {
-    step = *choice.step;
+  } else if (choice.one_step) {
+    step = choice.step;
     from.Remove(choice.lane, choice.key, step);
     ++counters_.steals;
   } else {
@@ -154,29 +153,32 @@ std::optional<StepRef> Scheduler::Take(CoreId core, const Choice& choice) {
     for (std::size_t i = 1; i < taken.size(); ++i) Enqueue(core, choice.lane, choice.key, taken[i]);
   }
   if (from.size() == 0) stocked_.Remove(choice.queue);
-  return runs_.Live(step) ? std::optional(step) : std::nullopt;
+  return runs_.Live(step) != nullptr;
 }
 
-std::optional<StepRef> Scheduler::TakeBest(CoreId core) {
+bool Scheduler::TakeBest(CoreId core, StepRef& step) {
   while (true) {
     const Best best = order_.own_first() ? OwnFirst(core) : BestChoice(core);
-    const std::optional<Choice>& choice = best.choice;
+    const Choice& choice = best.choice;
     // A core never starts a less urgent step than one it leaves to an idle core: that one might
     // take something better yet. It comes back when the other has launched. Urgency rises along
     // such deferrals, so that somebody always launches.
-    if (choice && best.left_to_idle.valid() &&
-        best.left_to_idle.urgency() < choice->key.urgency()) {
+    if (choice.key.valid() && best.left_to_idle.valid() &&
+        best.left_to_idle.urgency() < choice.key.urgency()) {
       deferred_.Add(core);
-      return std::nullopt;
+      return false;
     }
     if (!cores_[core.value()].chained.empty()) {
-      if (auto chained = TakeChained(core, choice ? choice->key : Key{})) return chained;
+      if (const auto chained = TakeChained(core, choice.key)) {
+        step = *chained;
+        return true;
+      }
     }
-    if (!choice) return std::nullopt;
+    if (!choice.key.valid()) return false;
     // Steps of a run that has failed since are dropped on the way.
-    if (std::optional<StepRef> step = Take(core, *choice)) {
-      if (best.held.valid() && best.held.urgency() < choice->key.urgency()) ++counters_.holds;
-      return step;
+    if (Take(core, choice, step)) {
+      if (best.held.valid() && best.held.urgency() < choice.key.urgency()) ++counters_.holds;
+      return true;
     }
     // Others may have left this core what it has just dropped.
     if (!deferred_.empty()) env_.Wake(std::exchange(deferred_, CoreSet()));

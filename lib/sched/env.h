@@ -24,8 +24,8 @@ struct StepRef {
   RunId run;
   NodeId node;
   std::uint32_t generation = 0;
-  std::uint32_t shard = 0;
   std::uint32_t round = 0;
+  std::uint32_t shard = 0;  // last: the only one that differs between shards queued in a row
 
   friend constexpr bool operator==(const StepRef&, const StepRef&) = default;
 };

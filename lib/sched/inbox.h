@@ -23,6 +23,9 @@ struct Completion {
 
 class Inbox {
  public:
+  // From now on one thread does all, and nothing is locked.
+  void UseByOneThread() { shared_ = false; }
+
   void Put(const Completion& completion) {
     Lock();
     waiting_.push_back(completion);
@@ -44,6 +47,7 @@ class Inbox {
  private:
   // Held for a push or a swap: shorter than putting a thread to sleep would take.
   void Lock() {
+    if (!shared_) return;
     // Acquire pairs with the release in Unlock(): the holder sees what earlier ones wrote.
     while (busy_.test_and_set(std::memory_order_acquire)) {
       // Relaxed: only a hint that another try may succeed.
@@ -51,8 +55,11 @@ class Inbox {
       }
     }
   }
-  void Unlock() { busy_.clear(std::memory_order_release); }
+  void Unlock() {
+    if (shared_) busy_.clear(std::memory_order_release);
+  }
 
+  bool shared_ = true;
   std::atomic_flag busy_;
   std::atomic<bool> any_ = false;
   std::vector<Completion> waiting_;

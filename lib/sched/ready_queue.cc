@@ -7,7 +7,7 @@
 
 namespace leeway::sched {
 
-void ReadyQueue::Push(LaneId id, Key key, StepRef step) {
+void ReadyQueue::Push(LaneId id, Key key, const StepRef& step) {
   const std::size_t index = IndexOf(id);
   if (index >= lanes_.size()) lanes_.resize(index + 1);
   Lane& lane = lanes_[index];

@@ -40,7 +40,7 @@ struct LaneId {
 
 class ReadyQueue {
  public:
-  void Push(LaneId lane, Key key, StepRef step);
+  void Push(LaneId lane, Key key, const StepRef& step);
 
   // Best key of a lane; invalid if the lane is empty.
   Key best(LaneId lane) const {

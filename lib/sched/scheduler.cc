@@ -25,6 +25,9 @@ Scheduler::Scheduler(Env& env, const device::Spec& device, const DomainTable& do
   if (options_.max_concurrent_runs == 0) {
     options_.max_concurrent_runs = static_cast<std::uint32_t>(device.core_count());
   }
+  for (Inbox& inbox : inboxes_) {
+    if (!options_.concurrent_completions) inbox.UseByOneThread();
+  }
   for (std::size_t c = 0; c < cores_.size(); ++c) {
     const std::size_t core_class = device.ClassOf(static_cast<device::CoreIndex>(c));
     cores_[c].launch_depth = std::max(1u, device.classes[core_class].launch_depth);

@@ -26,8 +26,8 @@
 // a call. So a launch ahead may be missed, but never one on an idle core. Steps of a run that was
 // cancelled stay queued, and count as load, until a core meets them; they are held for nobody.
 //
-// Threading: Complete() may be called from any thread. Everything else is for one thread at a time;
-//            Pump is not re-entrant.
+// Threading: Complete() may be called from any thread, unless the options say that it is not.
+//            Everything else is for one thread at a time; Pump is not re-entrant.
 // Lifetime:  env, device and domains outlive the scheduler; models are kept while they are needed.
 
 #ifndef LEEWAY_SCHED_SCHEDULER_H_
@@ -65,6 +65,8 @@ struct SchedulerOptions {
   // Device time after which urgency counts one level more.
   Nanos ageing_interval = std::chrono::milliseconds(100);
   FallbackKind fallback = FallbackKind::kGeneric;
+  // Whether Complete() is called from other threads too. A world of one thread saves the locks.
+  bool concurrent_completions = true;
   // What running a node on a core costs beyond its time there: weights that are not resident,
   // inputs that are not local. Asked for steps of weighed domains only; null: nothing.
   std::function<Nanos(const Run&, NodeId, CoreId)> moving;
@@ -167,14 +169,20 @@ class Scheduler {
     std::size_t core_class = 0;
     std::vector<DomainId> domains;  // that allow the core
   };
+  // Written field by field: a choice copied as a whole waits for the stores of its parts.
   struct Choice {
     CoreId queue;
     LaneId lane;
-    Key key;
-    std::optional<StepRef> step;  // of a weighed domain, from another queue: this very one
+    Key key;  // invalid where there is nothing to take
+    bool one_step = false;
+    StepRef step;  // of a weighed domain, from another queue: this very one
+
+    void Set(CoreId from, const LaneId& of, Key at) {
+      queue = from, lane = of, key = at, one_step = false;
+    }
   };
   struct Best {
-    std::optional<Choice> choice;
+    Choice choice;
     // Best key that is left to an idle core, and to a busy one that will finish it sooner.
     Key left_to_idle, held;
   };
@@ -214,7 +222,8 @@ class Scheduler {
 
   // Cores (core_loop.cc).
   void Retire(CoreId core, const Completion& completion);
-  std::optional<StepRef> TakeBest(CoreId core);
+  // These two return whether there is a step, and which.
+  bool TakeBest(CoreId core, StepRef& step);
   Best BestChoice(CoreId core) const;
   Best OwnFirst(CoreId core) const;
   void LearnDomains();
@@ -227,7 +236,7 @@ class Scheduler {
   Nanos BusyFor(CoreId core) const;
   Nanos FinishOn(CoreId core, const Run& run, NodeId node) const;
   CoreId SoonestFor(const Run& run, NodeId node, CoreId home) const;
-  std::optional<StepRef> Take(CoreId core, const Choice& choice);
+  bool Take(CoreId core, const Choice& choice, StepRef& step);
   void Enqueue(CoreId core, LaneId lane, Key key, const StepRef& step) {
     cores_[core.value()].ready.Push(lane, key, step);
     stocked_.Add(core);
