@@ -26,6 +26,11 @@ class VariantWriter {
     out.set_name(in.name);
     for (std::size_t d = 0; d < in.envelope.size(); ++d) WriteRange(d, in.envelope[d], out);
     for (const plan::Group& group : in.groups) WriteGroup(group, *out.add_fusion_groups());
+    for (const plan::CoreOrder& list : in.schedule.cores) {
+      pb::Schedule::Core& order = *out.mutable_schedule()->add_cores();
+      WriteCore(list.core, *order.mutable_core());
+      for (const plan::Index group : list.groups) order.add_groups(in.groups[group].name);
+    }
   }
 
  private:
@@ -44,6 +49,11 @@ class VariantWriter {
     range.set_max(in.max);
   }
 
+  static void WriteCore(const plan::CoreRef& in, pb::CoreRef& out) {
+    out.set_class_(in.core_class);
+    if (in.index) out.set_index(*in.index);
+  }
+
   void WriteGroup(const plan::Group& in, pb::FusionGroup& out) const {
     out.set_name(in.name);
     for (const plan::Index op : in.ops) out.add_ops(entry_.operators[op].name);
@@ -53,9 +63,7 @@ class VariantWriter {
     out.mutable_kernel()->set_key(in.kernel_key);
     out.mutable_placement()->set_mode(static_cast<pb::Placement::Mode>(in.placement.mode));
     for (const plan::CoreRef& core : in.placement.cores) {
-      pb::CoreRef& ref = *out.mutable_placement()->add_cores();
-      ref.set_class_(core.core_class);
-      if (core.index) ref.set_index(*core.index);
+      WriteCore(core, *out.mutable_placement()->add_cores());
     }
     if (in.work) {
       out.mutable_work()->set_flops(Text(in.work->flops));

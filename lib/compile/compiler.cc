@@ -160,7 +160,8 @@ Variants Compiler::State::Bucket(const Mapping& mapping, std::int64_t edge,
   for (std::size_t g = 0; g < graphs.size(); ++g) {
     variants[g].name = absl::StrCat("s", edge);
     variants[g].envelope = dims.Envelope(edge, batch);
-    for (const FusedGroup& fused : mapping[g]) {
+    variants[g].schedule = mapping[g].schedule;
+    for (const FusedGroup& fused : mapping[g].groups) {
       plan::Group& group = variants[g].groups.emplace_back(fused.group);
       group.kernel_key = absl::StrCat(model->model, ".", graphs[g].entry().name, ".", group.name,
                                       ".", variants[g].name);
@@ -201,8 +202,8 @@ Status Compiler::State::AddProfiles(const Mapping& mapping, std::int64_t edge, s
   for (const std::int64_t b : batches) {
     const std::vector<std::int64_t> at = dims.At(edge, b);
     for (std::size_t g = 0; g < graphs.size(); ++g) {
-      for (std::size_t i = 0; i < mapping[g].size(); ++i) {
-        const FusedGroup& fused = mapping[g][i];
+      for (std::size_t i = 0; i < mapping[g].groups.size(); ++i) {
+        const FusedGroup& fused = mapping[g].groups[i];
         // A profile of a group that says nothing of its work would be taken for a measurement.
         if (graphs[g].CallOf(fused.group.ops[0]) != nullptr) continue;
         if (SaysNothing(graphs[g].entry(), fused.group.ops) && !fused.group.work) continue;

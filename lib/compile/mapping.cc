@@ -69,10 +69,10 @@ Nanos Capped(Nanos time) {
   return std::min(time, kLongest);
 }
 
-// Places the groups of one graph and returns how long they take; `lengths` has that of its callees.
-Nanos Place(const Graphs& graphs, const EntryGraph& graph, std::vector<FusedGroup>& groups,
-            std::span<const std::int64_t> dims, const std::vector<Nanos>& lengths,
-            const device::Spec& device) {
+// Places the groups of one graph; `lengths` has how long its callees take.
+PlacedGroups Place(const Graphs& graphs, const EntryGraph& graph, std::vector<FusedGroup>& groups,
+                   std::span<const std::int64_t> dims, const std::vector<Nanos>& lengths,
+                   const device::Spec& device) {
   std::vector<Nanos> times;
   std::vector<bool> calls;
   for (const FusedGroup& fused : groups) {
@@ -100,8 +100,9 @@ Result<Mapping> MapAll(const Graphs& graphs, const Pricer& pricer,
       const bool measured = !fused.group.profile.empty() || fused.group.cost_ns;
       if (!measured) fused.group.shards = plan::Expr::Constant(fused.choice.shards);
     }
-    lengths.push_back(Place(graphs, graph, groups, dims, lengths, pricer.device()));
-    mapping.push_back(std::move(groups));
+    PlacedGroups placed = Place(graphs, graph, groups, dims, lengths, pricer.device());
+    lengths.push_back(placed.end);
+    mapping.push_back({std::move(groups), std::move(placed.schedule)});
   }
   return mapping;
 }
@@ -165,7 +166,7 @@ Result<Nanos> CoreTimeOf(const Graphs& graphs, const Mapping& mapping, const Pri
   std::vector<Sum> sums;
   for (std::size_t g = 0; g < graphs.size(); ++g) {
     Sum sum;
-    for (const FusedGroup& fused : mapping[g]) {
+    for (const FusedGroup& fused : mapping[g].groups) {
       bool fine = false;
       if (const plan::Call* call = CallOf(graphs[g], fused.group)) {
         const Sum& callee = sums[CalleeOf(graphs, *call)];

@@ -22,8 +22,13 @@ namespace leeway::compile {
 // requests run.
 using Graphs = std::vector<EntryGraph>;
 
-// Groups in a topological order, named and placed, by graph.
-using Mapping = std::vector<std::vector<FusedGroup>>;
+struct MappedGraph {
+  std::vector<FusedGroup> groups;  // in a topological order, named and placed
+  plan::Schedule schedule;         // of them; empty where they run when they can
+};
+
+// By graph.
+using Mapping = std::vector<MappedGraph>;
 
 // Returns the graphs of `entry` and of what it calls.
 Graphs CollectGraphs(const plan::Body& model, plan::Index entry);

@@ -6,10 +6,28 @@
 #include <queue>
 #include <utility>
 
+#include "compile/task_dag.h"
+#include "compile/task_placer.h"
+
 namespace leeway::compile {
 namespace {
 
+// Of the placer: equal models are placed equally.
+constexpr std::uint64_t kSeed = 1;
+
 using Cores = std::vector<device::CoreIndex>;
+
+plan::CoreRef RefTo(device::CoreIndex core, const device::CoreClass& core_class) {
+  return {
+      .device = std::nullopt, .core_class = core_class.name, .index = core - core_class.first_core};
+}
+
+plan::Placement PreferredOn(const Cores& cores, const device::CoreClass& core_class) {
+  plan::Placement placement;
+  placement.mode = plan::PlacementMode::kPreferred;
+  for (const device::CoreIndex core : cores) placement.cores.push_back(RefTo(core, core_class));
+  return placement;
+}
 
 class ListSchedule {
  public:
@@ -72,7 +90,8 @@ class ListSchedule {
     } else {
       cores = Order(groups_[g].choice);
       used = std::min(cores.size(), static_cast<std::size_t>(groups_[g].choice.shards));
-      groups_[g].group.placement = PlacementOn(cores, groups_[g].choice);
+      groups_[g].group.placement =
+          PreferredOn(cores, device_.classes[groups_[g].choice.core_class]);
     }
     Nanos start = ready_[g];
     for (std::size_t i = 0; i < used; ++i) start = std::max(start, free_[cores[i]]);
@@ -92,18 +111,6 @@ class ListSchedule {
     return cores;
   }
 
-  plan::Placement PlacementOn(const Cores& cores, const Choice& choice) const {
-    const device::CoreClass& core_class = device_.classes[choice.core_class];
-    plan::Placement placement;
-    placement.mode = plan::PlacementMode::kPreferred;
-    for (const device::CoreIndex core : cores) {
-      placement.cores.push_back({.device = std::nullopt,
-                                 .core_class = core_class.name,
-                                 .index = core - core_class.first_core});
-    }
-    return placement;
-  }
-
   std::span<FusedGroup> groups_;
   std::span<const Nanos> times_;
   const std::vector<bool>& calls_;
@@ -114,11 +121,66 @@ class ListSchedule {
   std::vector<Nanos> bottom_, ready_;
 };
 
+// The class of whose cores every group takes one; nothing where some group is no such task.
+std::optional<std::size_t> OnlyClass(std::span<const FusedGroup> groups,
+                                     const std::vector<bool>& calls) {
+  std::optional<std::size_t> only;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const Choice& choice = groups[g].choice;
+    if (calls[g] || choice.shards != 1) return std::nullopt;
+    if (only && *only != choice.core_class) return std::nullopt;
+    only = choice.core_class;
+  }
+  return only;
+}
+
+TaskGraph TasksOf(std::span<const FusedGroup> groups, std::span<const Nanos> times) {
+  TaskGraph graph;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    graph.tasks.push_back({{}, std::max(times[g], Nanos{1}), groups[g].group.predecessors});
+  }
+  return graph;
+}
+
+// Plans each group first on its core of the schedule, and the orders of the cores.
+plan::Schedule Adopt(const PlacedTasks& placed, const TaskDag& dag,
+                     const device::CoreClass& core_class, std::span<FusedGroup> groups) {
+  const std::vector<std::uint32_t> core_of = CoresOf(placed, dag, core_class.count);
+  std::vector<plan::Index> by_start(groups.size());
+  std::iota(by_start.begin(), by_start.end(), plan::Index{0});
+  std::stable_sort(by_start.begin(), by_start.end(),
+                   [&](plan::Index a, plan::Index b) { return placed.start[a] < placed.start[b]; });
+  plan::Schedule schedule;
+  for (std::uint32_t core = 0; core < core_class.count; ++core) {
+    schedule.cores.push_back({RefTo(core_class.first_core + core, core_class), {}});
+  }
+  for (const plan::Index g : by_start) {
+    Cores cores(core_class.count);
+    std::iota(cores.begin(), cores.end(), core_class.first_core);
+    std::rotate(cores.begin(), cores.begin() + core_of[g], cores.begin() + core_of[g] + 1);
+    groups[g].group.placement = PreferredOn(cores, core_class);
+    schedule.cores[core_of[g]].groups.push_back(g);
+  }
+  return schedule;
+}
+
 }  // namespace
 
-Nanos PlaceGroups(std::span<FusedGroup> groups, std::span<const Nanos> times,
-                  const std::vector<bool>& calls, const device::Spec& device) {
-  return ListSchedule(groups, times, calls, device).Run();
+PlacedGroups PlaceGroups(std::span<FusedGroup> groups, std::span<const Nanos> times,
+                         const std::vector<bool>& calls, const device::Spec& device) {
+  PlacedGroups placed{ListSchedule(groups, times, calls, device).Run(), {}};
+  const std::optional<std::size_t> only = OnlyClass(groups, calls);
+  if (!only) return placed;
+  const device::CoreClass& core_class = device.classes[*only];
+  const Result<TaskDag> dag = TaskDag::Make(TasksOf(groups, times));
+  if (!dag.ok()) return placed;  // more than a task graph may hold
+  const std::int64_t bound = LowerBound(*dag, core_class.count);
+  if (placed.end.count() <= bound) return placed;
+  const PlacedTasks better = TaskPlacer(*dag, core_class.count).Improved(kSeed, kSchedules, bound);
+  if (better.makespan >= placed.end.count()) return placed;
+  placed.end = Nanos{better.makespan};
+  placed.schedule = Adopt(better, *dag, core_class, groups);
+  return placed;
 }
 
 }  // namespace leeway::compile

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "device/plan_fit.h"
+#include "plan/graph.h"
 
 namespace leeway::sched {
 namespace {
@@ -62,6 +63,85 @@ Status CheckRunnable(const plan::Operator& op) {
   return Status();
 }
 
+// What must have ended before each group of a variant starts: what it depends on, and what the
+// schedule has before it on one core or makes it wait for. A list of a set of cores says in what
+// order groups start, which needs no other to have ended.
+std::vector<std::vector<plan::Index>> Scheduled(const plan::Variant& variant) {
+  std::vector<std::vector<plan::Index>> before;
+  for (const plan::Group& group : variant.groups) before.push_back(group.predecessors);
+  for (const plan::Wait& wait : variant.schedule.waits) before[wait.group].push_back(wait.after);
+  for (const plan::CoreOrder& list : variant.schedule.cores) {
+    if (!list.core.index) continue;
+    for (std::size_t i = 1; i < list.groups.size(); ++i) {
+      before[list.groups[i]].push_back(list.groups[i - 1]);
+    }
+  }
+  for (std::vector<plan::Index>& of : before) {
+    std::sort(of.begin(), of.end());
+    of.erase(std::unique(of.begin(), of.end()), of.end());
+  }
+  return before;
+}
+
+// What a frame runs, in the order of its nodes: groups of a variant, or operators.
+class Members {
+ public:
+  // kUnimplemented for a schedule that starts the shards of two groups in two orders: here all
+  // shards of a group start when the last it waits for has ended.
+  static Result<Members> Of(const plan::Entry& entry, const plan::Variant* variant) {
+    Members members(entry, variant);
+    if (variant == nullptr) return members;
+    if (variant->schedule.cores.empty() && variant->schedule.waits.empty()) return members;
+    members.before_ = Scheduled(*variant);
+    plan::Order order = plan::TopologicalOrder(members.size(), [&](plan::Index i) {
+      return std::span<const plan::Index>(members.before_[i]);
+    });
+    if (!order.cycle.empty()) {
+      return base::Unimplemented(
+          absl::StrCat("variant \"", variant->name, "\": its schedule starts shards of group \"",
+                       variant->groups[order.cycle.front()].name, "\" both before and after \"",
+                       variant->groups[order.cycle.back()].name, "\", which is not run"));
+    }
+    members.SortBy(std::move(order.nodes));
+    return members;
+  }
+
+  std::size_t size() const { return variant_ ? variant_->groups.size() : entry_.operators.size(); }
+  // The group or operator of a node.
+  plan::Index operator[](std::size_t node) const {
+    return order_.empty() ? static_cast<plan::Index>(node) : order_[node];
+  }
+  // The nodes that must have ended before a node starts, rising.
+  std::span<const plan::Index> before(std::size_t node) const {
+    if (!before_.empty()) return before_[node];
+    return variant_ ? variant_->groups[node].predecessors : entry_.operators[node].predecessors;
+  }
+
+ private:
+  Members(const plan::Entry& entry, const plan::Variant* variant)
+      : entry_(entry), variant_(variant) {}
+
+  // From groups to nodes.
+  void SortBy(std::vector<plan::Index> order) {
+    std::vector<plan::Index> node_of(order.size());
+    for (std::size_t n = 0; n < order.size(); ++n) node_of[order[n]] = static_cast<plan::Index>(n);
+    std::vector<std::vector<plan::Index>> before;
+    for (const plan::Index group : order) {
+      for (plan::Index& other : before_[group]) other = node_of[other];
+      std::sort(before_[group].begin(), before_[group].end());
+      before.push_back(std::move(before_[group]));
+    }
+    before_ = std::move(before);
+    order_ = std::move(order);
+  }
+
+  const plan::Entry& entry_;
+  const plan::Variant* variant_;
+  // By node; empty where nothing is scheduled, and nodes are what the plan lists, in its order.
+  std::vector<std::vector<plan::Index>> before_;
+  std::vector<plan::Index> order_;
+};
+
 }  // namespace
 
 class RunGraphBuilder {
@@ -79,13 +159,14 @@ class RunGraphBuilder {
   }
 
  private:
-  Status AddNodes(const plan::Entry& entry, const plan::Variant* variant, std::uint32_t frame);
+  Status AddNodes(const plan::Entry& entry, const plan::Variant* variant, const Members& members,
+                  std::uint32_t frame);
   Status AddGroup(const plan::Entry& entry, const plan::Group& group, std::uint32_t frame);
   Status AddOperator(const plan::Entry& entry, plan::Index op, const plan::Group* owner,
                      std::uint32_t frame);
   Status Place(plan::PlacementMode mode, const Result<device::ResolvedPlacement>& found,
                Node& node);
-  void AddEdges(const plan::Entry& entry, const plan::Variant* variant, const Frame& frame);
+  void AddEdges(const Members& members, const Frame& frame);
 
   const plan::Body& plan_;
   const device::Spec& device_;
@@ -156,36 +237,32 @@ Status RunGraphBuilder::AddOperator(const plan::Entry& entry, plan::Index op,
 }
 
 Status RunGraphBuilder::AddNodes(const plan::Entry& entry, const plan::Variant* variant,
-                                 std::uint32_t frame) {
-  const std::size_t count = variant ? variant->groups.size() : entry.operators.size();
-  if (graph_.nodes_.size() + count > RunGraph::kMaxNodes) {
+                                 const Members& members, std::uint32_t frame) {
+  if (graph_.nodes_.size() + members.size() > RunGraph::kMaxNodes) {
     return base::ResourceExhausted(absl::StrCat(
         "entry \"", entry.name, "\": calls expand to more than ", RunGraph::kMaxNodes, " groups"));
   }
   const std::vector<const plan::Group*> owners =
       variant ? std::vector<const plan::Group*>() : Owners(entry);
-  for (std::size_t i = 0; i < count; ++i) {
-    LEEWAY_RETURN_IF_ERROR(variant
-                               ? AddGroup(entry, variant->groups[i], frame)
-                               : AddOperator(entry, static_cast<plan::Index>(i), owners[i], frame));
+  for (std::size_t n = 0; n < members.size(); ++n) {
+    const plan::Index i = members[n];
+    LEEWAY_RETURN_IF_ERROR(variant ? AddGroup(entry, variant->groups[i], frame)
+                                   : AddOperator(entry, i, owners[i], frame));
   }
   return Status();
 }
 
-void RunGraphBuilder::AddEdges(const plan::Entry& entry, const plan::Variant* variant,
-                               const Frame& frame) {
-  auto predecessors = [&](std::uint32_t i) -> const std::vector<plan::Index>& {
-    return variant ? variant->groups[i].predecessors : entry.operators[i].predecessors;
-  };
+void RunGraphBuilder::AddEdges(const Members& members, const Frame& frame) {
   std::vector<std::vector<std::uint32_t>> successors(frame.count);
   for (std::uint32_t i = 0; i < frame.count; ++i) {
     Node& node = graph_.nodes_[frame.first + i];
+    const std::span<const plan::Index> before = members.before(i);
     node.first_predecessor = static_cast<std::uint32_t>(graph_.back_edges_.size());
-    for (plan::Index p : predecessors(i)) {
+    for (plan::Index p : before) {
       graph_.back_edges_.push_back(frame.first + p);
       successors[p].push_back(frame.first + i);
     }
-    node.predecessor_count = static_cast<std::uint32_t>(predecessors(i).size());
+    node.predecessor_count = static_cast<std::uint32_t>(before.size());
   }
   for (std::uint32_t i = 0; i < frame.count; ++i) {
     Node& node = graph_.nodes_[frame.first + i];
@@ -201,15 +278,16 @@ Status RunGraphBuilder::AddFrame(const plan::Entry& entry, const plan::Variant* 
     return base::ResourceExhausted(
         absl::StrCat("entry \"", entry.name, "\": calls nest deeper than ", RunGraph::kMaxDepth));
   }
+  LEEWAY_ASSIGN_OR_RETURN(const Members members, Members::Of(entry, variant));
   const std::uint32_t index = static_cast<std::uint32_t>(graph_.frames_.size());
   Frame frame;
   frame.first = static_cast<std::uint32_t>(graph_.nodes_.size());
   frame.parent = parent;
   frame.depth = depth;
   graph_.frames_.push_back(frame);
-  LEEWAY_RETURN_IF_ERROR(AddNodes(entry, variant, index));
+  LEEWAY_RETURN_IF_ERROR(AddNodes(entry, variant, members, index));
   frame.count = static_cast<std::uint32_t>(graph_.nodes_.size()) - frame.first;
-  AddEdges(entry, variant, frame);
+  AddEdges(members, frame);
   for (std::uint32_t n = frame.first; n < frame.first + frame.count; ++n) {
     const plan::Call* call = graph_.nodes_[n].call;
     if (call == nullptr) continue;

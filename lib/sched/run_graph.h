@@ -55,9 +55,11 @@ class RunGraph {
   static constexpr std::size_t kMaxNodes = std::size_t{1} << 22;
   static constexpr std::uint32_t kMaxDepth = plan::kMaxCallDepth;
 
-  // The graph of a variant. kNotFound for a placement the device lacks, kFailedPrecondition for a
-  // call without a variant to run, kUnimplemented for sequences, collectives, sends and host work,
-  // kResourceExhausted beyond the bounds.
+  // The graph of a variant, with the order that its schedule gives to single cores and its waits as
+  // edges: a group starts when what is before it has ended, wherever that ran. kNotFound for a
+  // placement the device lacks, kFailedPrecondition for a call without a variant to run,
+  // kUnimplemented for sequences, collectives, sends and host work, and for a schedule that starts
+  // the shards of two groups in two orders, kResourceExhausted beyond the bounds.
   static Result<RunGraph> OfVariant(const plan::Body& plan, const plan::Entry& entry,
                                     const plan::Variant& variant, const device::Spec& device,
                                     DomainTable& domains);

@@ -1,11 +1,15 @@
 #include "leeway/compile.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/prng.h"
 #include "leeway/plan_builder.h"
+#include "leeway/simulate.h"
+#include "leeway/text.h"
 #include "tests/catch.h"
 
 namespace leeway {
@@ -128,6 +132,41 @@ TEST_CASE("buckets cannot be chosen without a shape profile, nor fewer than none
   CHECK_THAT(std::string(without.message()), Catch::Contains("no shape profile"));
   CHECK(Compile(Expecting({{8, 1}}), Shipped(), {.variants = -1}).status().code() ==
         StatusCode::kInvalidArgument);
+}
+
+// Products and element-wise work that depend on each other at random, each too small to share.
+Plan Branching(std::uint64_t seed) {
+  base::Prng prng(seed);
+  PlanBuilder builder("branching", {"test", "1"});
+  const Size seq = builder.Dim("seq", {1, 64}, BatchRule::kMax);
+  const EntryRef entry = builder.Entry("main");
+  std::vector<TensorRef> made = {entry.Input("x", DType::kBf16, {seq, 64})};
+  for (int i = 0; i < 30; ++i) {
+    std::set<std::size_t> from;
+    for (std::size_t n = 1 + prng.Below(3); n > 0; --n) from.insert(prng.Below(made.size()));
+    std::vector<TensorRef> inputs;
+    for (const std::size_t other : from) inputs.push_back(made[other]);
+    const auto rounds = static_cast<std::int64_t>(500 + prng.Below(4000));
+    made.push_back(entry.Op("op" + std::to_string(i), Vector{seq * 64, rounds}, inputs));
+  }
+  return std::move(builder).Build().value();
+}
+
+TEST_CASE(
+    "a run that has the device to itself ends when its plan said, where cores have orders too",
+    "[api][compile][schedule]") {
+  const Traffic traffic = Traffic::Poisson(5, 10s, "seq", {64}).value();
+  int scheduled = 0;
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    CAPTURE(seed);
+    const Plan plan = Compile(Branching(seed), Shipped(), {.buckets = {64}}).value();
+    const std::string text = BinaryToText(Schema::kPlan, plan.Serialize()).value();
+    scheduled += text.find("schedule {") != std::string::npos;
+    const Nanos predicted = PredictVariants(plan, Shipped()).value().at(0).predicted;
+    const SimResult result = Simulate(plan, Shipped(), traffic).value();
+    CHECK(result.summary().latency.min == predicted);
+  }
+  CHECK(scheduled > 3);
 }
 
 }  // namespace

@@ -217,7 +217,7 @@ TEST_CASE("groups of one core are spread over the cores, the longest way first",
   const Dims dims = {64};
   const Mapping mapping = MapFused(graphs, Pricer(*device), dims, dims).value();
   std::vector<std::uint32_t> first;
-  for (const FusedGroup& fused : mapping[0]) {
+  for (const FusedGroup& fused : mapping[0].groups) {
     REQUIRE(fused.choice.shards == 1);
     REQUIRE(fused.group.placement.cores.size() == 4);
     first.push_back(fused.group.placement.cores[0].index.value());

@@ -67,7 +67,7 @@ TEST_CASE("table of compiled prefills", "[.][compile]") {
     const Mapping unfused = MapUnfused(graphs, pricer, dims).value();
     std::int64_t before = 0;
     for (std::size_t g = 0; g < graphs.size(); ++g) {
-      for (const FusedGroup& fused : unfused[g]) {
+      for (const FusedGroup& fused : unfused[g].groups) {
         if (graphs[g].CallOf(fused.group.ops[0]) == nullptr) {
           before += (g == 0 ? 32 : 1) * fused.choice.shards;
         }

@@ -35,6 +35,7 @@ class GraphMaker {
       }
       graph.nodes.push_back(std::move(node));
     }
+    if (variant != nullptr) AddSchedule(graph, variant->schedule, first);
     for (std::size_t n = first; n < first + count; ++n) {
       for (std::size_t p : graph.nodes[n].before) graph.nodes[p].after.push_back(n);
     }
@@ -46,6 +47,21 @@ class GraphMaker {
       AddFrame(graph, callee,
                variant ? &callee.variants[*plan_.CalledVariant(*variant, call->entry)] : nullptr,
                n);
+    }
+  }
+
+  // Of schedules that go along the order of the groups.
+  static void AddSchedule(Graph& graph, const plan::Schedule& schedule, std::size_t first) {
+    auto after = [&](plan::Index group, plan::Index before) {
+      std::vector<std::size_t>& all = graph.nodes[first + group].before;
+      if (std::find(all.begin(), all.end(), first + before) != all.end()) return;
+      all.push_back(first + before);
+    };
+    for (const plan::Wait& wait : schedule.waits) after(wait.group, wait.after);
+    for (const plan::CoreOrder& list : schedule.cores) {
+      for (std::size_t i = 1; list.core.index && i < list.groups.size(); ++i) {
+        after(list.groups[i], list.groups[i - 1]);
+      }
     }
   }
 

@@ -86,6 +86,26 @@ void AddCalls(base::Prng& prng, plan::Entry& entry, plan::Index callee) {
   }
 }
 
+// Orders for some cores and waits between them, along the order of the groups.
+plan::Schedule RandomSchedule(base::Prng& prng, const plan::Variant& variant) {
+  plan::Schedule schedule;
+  const auto groups = static_cast<plan::Index>(variant.groups.size());
+  for (std::uint32_t core = 0; core < 2; ++core) {
+    plan::CoreOrder& list = schedule.cores.emplace_back();
+    // Without an index it is a list of several cores, which nothing waits for.
+    if (prng.Below(4) > 0) list.core.index = core;
+    for (plan::Index g = 0; g < groups; ++g) {
+      if (prng.Below(3) == 0) list.groups.push_back(g);
+    }
+  }
+  for (plan::Index g = 1; g < groups; ++g) {
+    if (prng.Below(6) == 0) {
+      schedule.waits.push_back({g, static_cast<plan::Index>(prng.Below(g))});
+    }
+  }
+  return schedule;
+}
+
 std::shared_ptr<const plan::Body> RandomServedPlan(base::Prng& prng, GraphShape shape) {
   shape.max_time_ns = std::int64_t{1} << Between(prng, 2, 10);
   shape.bytes = prng.Below(3) == 0 ? GraphShape::Bytes::kNone : GraphShape::Bytes::kSome;
@@ -111,6 +131,10 @@ std::shared_ptr<const plan::Body> RandomServedPlan(base::Prng& prng, GraphShape 
       // Batch dims are run as they are.
       if (body->dims[0].batch_rule != BatchRule::kSum) continue;
       variant.envelope[0].mode = plan::ShapeMode::kDynamic;
+    }
+    if (prng.Below(4) > 0) continue;
+    for (plan::Variant& variant : entry.variants) {
+      variant.schedule = RandomSchedule(prng, variant);
     }
   }
   for (std::size_t e = 0; e < bodies; ++e) {

@@ -1,5 +1,10 @@
 #include "sched/run_graph.h"
 
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "sched/model.h"
 #include "tests/catch.h"
 #include "tests/support/task_graphs.h"
@@ -81,6 +86,62 @@ TEST_CASE("the graph of calls that nest sixteen deep is built, one of seventeen 
   CHECK(graph->nodes().size() == 16);
   const plan::Body deeper = nested(17);
   CHECK(GraphOf(deeper, 0).status().code() == StatusCode::kResourceExhausted);
+}
+
+// Four groups that depend on nothing, with a schedule.
+plan::Body Scheduled(plan::Schedule schedule) {
+  plan::Body body =
+      *leeway::testing::PlanOf({{"v", 64, 32, {OneTask(1), OneTask(2), OneTask(3), OneTask(4)}}});
+  body.entries[0].variants[0].schedule = std::move(schedule);
+  return body;
+}
+
+// The groups that each node's group comes after, by the listed number of both.
+std::vector<std::vector<std::size_t>> EdgesOf(const plan::Body& body, const RunGraph& graph) {
+  const auto group_of = [&](std::size_t node) {
+    return static_cast<std::size_t>(graph.nodes()[node].group -
+                                    body.entries[0].variants[0].groups.data());
+  };
+  std::vector<std::vector<std::size_t>> before(graph.nodes().size());
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    for (const std::uint32_t p : graph.predecessors(graph.nodes()[n])) {
+      CHECK(p < n);  // nodes are in an order in which they can run
+      before[group_of(n)].push_back(group_of(p));
+    }
+    std::sort(before[group_of(n)].begin(), before[group_of(n)].end());
+  }
+  return before;
+}
+
+TEST_CASE("orders of single cores and waits are edges, each once, and those of several are not",
+          "[sched][schedule]") {
+  using Edges = std::vector<std::vector<std::size_t>>;
+  plan::CoreOrder first, second, several;
+  first.core.index = 0;
+  first.groups = {3, 1};
+  second.core.index = 1;
+  second.groups = {0, 2};
+  several.groups = {1, 0};
+  const plan::Body body = Scheduled({{first, second, several}, {{1, 3}, {2, 3}}});
+  const auto graph = GraphOf(body, 0);
+  REQUIRE(graph.ok());
+  CHECK(EdgesOf(body, *graph) == Edges{{}, {3}, {0, 3}, {}});
+  const plan::Body free = Scheduled({});
+  CHECK(EdgesOf(free, GraphOf(free, 0).value()) == Edges(4));
+}
+
+TEST_CASE("shards of two groups in two orders are refused, naming the groups",
+          "[sched][schedule]") {
+  plan::CoreOrder first, second;
+  first.core.index = 0;
+  first.groups = {0, 1};
+  second.core.index = 1;
+  second.groups = {1, 0};
+  const auto graph = GraphOf(Scheduled({{first, second}, {}}), 0);
+  CHECK(graph.status().code() == StatusCode::kUnimplemented);
+  CHECK(graph.status().message() ==
+        "variant \"v\": its schedule starts shards of group \"g0\" both before and after \"g1\", "
+        "which is not run");
 }
 
 }  // namespace leeway::sched
