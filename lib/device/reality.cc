@@ -37,6 +37,7 @@ StepCost Scaled(StepCost cost, std::int64_t factor) {
   cost.fill = Nanos{scale(cost.fill.count())};
   cost.compute = Nanos{scale(cost.compute.count())};
   cost.drain = Nanos{scale(cost.drain.count())};
+  cost.relayout = Nanos{scale(cost.relayout.count())};
   if (cost.body_bytes == 0) return cost;
   cost.body_bytes = scale(cost.body_bytes);
   // At its cap the body still lasts as long as it computes (StepCost), rounding or not.

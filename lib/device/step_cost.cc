@@ -8,6 +8,7 @@
 #include "device/cycles.h"
 #include "device/group_shape.h"
 #include "device/group_work.h"
+#include "device/relayout.h"
 #include "device/step_detail.h"
 #include "device/tile_search.h"
 #include "plan/findings.h"
@@ -237,6 +238,33 @@ bool SaysNothing(const plan::Entry& entry, const plan::Group& group) {
   });
 }
 
+// Adds what the group's share of copies into other layouts takes.
+Result<StepCost> WithCopies(StepCost cost, const plan::Body& plan, const plan::Group& group,
+                            std::span<const std::int64_t> dims, std::int64_t shards,
+                            const CoreClass& core, const Spec& device) {
+  if (group.converts.empty()) return cost;
+  double bytes = 0;
+  for (const plan::Layout& layout : group.converts) {
+    bytes +=
+        RelayoutOf(plan.tensors[layout.tensor], layout, dims, core.dma_granule_bytes).traffic();
+  }
+  bytes = Ceil(bytes / static_cast<double>(shards));
+  if (bytes + static_cast<double>(cost.dram_bytes) > static_cast<double>(kMaxStepBytes)) {
+    return base::OutOfRange("group " + plan::Quote(group.name) + ": one step moves more than " +
+                            std::to_string(kMaxStepBytes) + " bytes, copies into layouts included");
+  }
+  const Nanos before = cost.Alone(device.dram_rate());
+  const auto copied = static_cast<std::int64_t>(bytes);
+  const EventEnergy energy = device.event_energy();
+  cost.dram_bytes += copied;
+  cost.compute +=
+      Nanos(base::CeilDiv(copied << kByteUnitBits, RateUnits(core.dma_bytes_per_second)));
+  cost.energy_pj += base::RoundToInt64(bytes * (energy.dram_byte + energy.sram_byte)).value_or(0);
+  SetBody(core, cost);
+  cost.relayout = cost.Alone(device.dram_rate()) - before;
+  return cost;
+}
+
 }  // namespace
 
 double FairRate(const CoreClass& core, const Spec& device, std::int64_t shards) {
@@ -266,7 +294,8 @@ Result<StepCost> GroupCost(const plan::Body& plan, const plan::Entry& entry,
                           .work = group.work ? &*group.work : nullptr,
                           .what = "group",
                           .name = group.name};
-  return CostOf(source, dims, shards, core, device);
+  LEEWAY_ASSIGN_OR_RETURN(const StepCost cost, CostOf(source, dims, shards, core, device));
+  return WithCopies(cost, plan, group, dims, shards, core, device);
 }
 
 Result<StepCost> OperatorCost(const plan::Body& plan, const plan::Entry& entry,

@@ -22,7 +22,11 @@
 // even where computation hides it. That time grows with every size, but may fall by up to 1/64
 // where a tiling of less traffic takes over (tile_search.h).
 //
-// Not modelled: joins of shards' sums, layouts, weights held in SRAM between runs, bank conflicts.
+// Layouts. What comes from or goes to the caller in row-major order and is laid out otherwise in
+// the variant is copied (relayout.h): its traffic joins the body, which takes as much longer as the
+// port needs for it. A profile of a group of opaque operators holds its copies already.
+//
+// Not modelled: joins of shards' sums, weights held in SRAM between runs, bank conflicts.
 // A right operand computed inside a group makes the group run as one block.
 //
 // Sources: GEMM cycles in mode overlapped after ONNXim (SystolicWS) with the fill and drain as
@@ -60,6 +64,8 @@ struct StepCost {
   std::int64_t sram_peak_bytes = 0;
   std::int64_t macs = 0, vector_ops = 0;
   std::int64_t energy_pj = 0;  // dynamic energy
+  // Of Alone() with the whole DRAM: by how much it is longer for tensors that are laid out anew.
+  Nanos relayout{0};
   Bound bound = Bound::kCompute;
 
   // Body time with `rate` of DRAM to itself: ceil(body_bytes / min(cap, rate)), at least `compute`.

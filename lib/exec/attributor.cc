@@ -187,7 +187,8 @@ void Attributor::Repeat(RunId run, std::int64_t rounds, const Mark& before) {
   trace.core_time += rounds * (trace.core_time - before.core_time);
 }
 
-Nanos Attributor::ChainSum(RunTrace& trace, const sched::CostTable& table) {
+template <typename Of>
+Nanos Attributor::ChainSum(RunTrace& trace, const sched::CostTable& table, Of of) {
   const std::uint64_t* counts = CountsAt(trace, 0);
   const sched::CostTable& ran = *trace.run->costs;
   Nanos sum{0};
@@ -200,17 +201,24 @@ Nanos Attributor::ChainSum(RunTrace& trace, const sched::CostTable& table) {
       if (count > 0 && table.rounds[frame] != ran.rounds[frame]) {
         count = base::MulDivFloor(count, table.rounds[frame], ran.rounds[frame]);
       }
-      sum += count * table.alone[n * table.classes + c];
+      sum += count * of(n * table.classes + c);
     }
   }
   return sum;
 }
 
+Nanos Attributor::ChainAlone(RunTrace& trace, const sched::CostTable& table) {
+  return ChainSum(trace, table,
+                  [&](std::size_t at) { return table.alone[at] - table.costs[at].relayout; });
+}
+
 Status Attributor::FillRun(RunTrace& trace) {
   const sched::Run& run = *trace.run;
   LEEWAY_ASSIGN_OR_RETURN(auto batch, run.model->Served(run.graph_id, run.dims));
-  trace.at_batch = ChainSum(trace, *batch);
-  trace.at_bucket = ChainSum(trace, *run.costs);
+  trace.at_batch = ChainAlone(trace, *batch);
+  trace.at_bucket = ChainAlone(trace, *run.costs);
+  trace.relayouts =
+      ChainSum(trace, *run.costs, [&](std::size_t at) { return run.costs->costs[at].relayout; });
   std::uint64_t steps = 0;
   const std::uint64_t* counts = CountsAt(trace, 0);
   for (std::size_t i = 0; i < trace.nodes.size() * device_.classes.size(); ++i) steps += counts[i];
@@ -225,7 +233,7 @@ Status Attributor::Explain(RunTrace& trace, const sched::Request& request, Reque
   if (!trace.at_batch) LEEWAY_RETURN_IF_ERROR(FillRun(trace));
   const Chain& chain = trace.chains[0];
   LEEWAY_ASSIGN_OR_RETURN(auto alone, run.model->Served(run.graph_id, request.dims));
-  const Nanos d0 = ChainSum(trace, *alone);
+  const Nanos d0 = ChainAlone(trace, *alone);
   Nanos planned = d0;
   if (run.graph_id == run.model->generic()) {
     LEEWAY_ASSIGN_OR_RETURN(const auto nearest, run.model->Nearest(request.dims));
@@ -241,9 +249,11 @@ Status Attributor::Explain(RunTrace& trace, const sched::Request& request, Reque
   parts[Cause::kFallback] = d0 - planned;
   parts[Cause::kBatchMates] = *trace.at_batch - d0;
   parts[Cause::kPadding] = *trace.at_bucket - *trace.at_batch;
+  parts[Cause::kLayout] = *trace.relayouts;
   parts[Cause::kLaunch] = *trace.launches;
   parts[Cause::kThrottle] = chain.throttled;
-  parts[Cause::kContention] = chain.executed - *trace.at_bucket - *trace.launches - chain.throttled;
+  parts[Cause::kContention] =
+      chain.executed - *trace.at_bucket - *trace.relayouts - *trace.launches - chain.throttled;
   return Status();
 }
 

@@ -101,7 +101,7 @@ class Attributor final : public sched::Observer, public StepListener {
     Nanos core_time{0};
     std::uint32_t members_told = 0;
     // The run's own links of the chain d₁…d₇, computed once for all members.
-    std::optional<Nanos> at_batch, at_bucket, launches;
+    std::optional<Nanos> at_batch, at_bucket, relayouts, launches;
   };
   struct OnCore {
     Reading waited{};
@@ -120,7 +120,12 @@ class Attributor final : public sched::Observer, public StepListener {
   Reading EnterWait(const sched::Node& node, std::uint64_t slot);
   Reading LeaveWait(const sched::Node& node, std::uint64_t slot, const Reading& entered);
   std::uint64_t* CountsAt(RunTrace& trace, std::uint32_t depth);
-  Nanos ChainSum(RunTrace& trace, const sched::CostTable& table);
+  // The sum of of(node × class) over the steps on the run's chain, as often as each would be on it
+  // with the table's repetitions.
+  template <typename Of>
+  Nanos ChainSum(RunTrace& trace, const sched::CostTable& table, Of of);
+  // Of the time alone, with every tensor laid out as it is wanted.
+  Nanos ChainAlone(RunTrace& trace, const sched::CostTable& table);
   Status FillRun(RunTrace& trace);
   Status Explain(RunTrace& trace, const sched::Request& request, RequestRecord& record);
 

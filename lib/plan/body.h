@@ -168,6 +168,14 @@ struct Tiling {
   std::int64_t m = 0, n = 0, k = 0;
 };
 
+// How a variant lays a tensor out, where that is not row-major with elements of the dtype's size.
+struct Layout {
+  Index tensor = 0;
+  std::vector<Index> minor_to_major;             // empty: row-major
+  std::vector<std::vector<std::int64_t>> tiles;  // over the most minor dimensions
+  std::int64_t element_bits = 0;                 // 0: the dtype's own
+};
+
 struct Group {
   std::string name;
   std::vector<Index> ops;  // operators of the entry, in order
@@ -184,6 +192,9 @@ struct Group {
   std::vector<Index> predecessors;
   // What the group reads from and writes to memory beyond its inner intermediates: tensors.
   std::vector<Index> reads, writes;
+  // What comes from or goes to the caller in row-major order and is laid out otherwise here: of an
+  // input the first group that reads it converts it, of an output the one that writes it.
+  std::vector<Layout> converts;
   std::vector<Annotation> annotations;
   // The group's index in the message, for field paths: here groups are sorted.
   Index listed = 0;
@@ -236,6 +247,7 @@ struct Variant {
   std::vector<Constraint> constraints;
   std::vector<Group> groups;  // in a topological order
   std::vector<Elided> elided;
+  std::vector<Layout> layouts;
   std::vector<Residency> residency;
   Schedule schedule;
   std::vector<Arena> arenas;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -60,7 +61,26 @@ void CheckElementBits(Reader& reader, const Path& path, const pb::Layout& in,
                               ", " + std::to_string(kMost) + "]");
 }
 
-void ReadLayout(Reader& reader, const Path& path, const pb::Layout& in, ElementBits& bits) {
+bool IsRowMajor(const pb::Layout& in) {
+  bool row_major = in.tiles_size() == 0 && in.element_bits() == 0;
+  const int rank = in.minor_to_major_size();
+  for (int i = 0; i < rank; ++i) row_major &= in.minor_to_major(i) == rank - 1 - i;
+  return row_major;
+}
+
+Layout LayoutOf(Index tensor, const pb::Layout& in) {
+  Layout layout;
+  layout.tensor = tensor;
+  layout.minor_to_major.assign(in.minor_to_major().begin(), in.minor_to_major().end());
+  for (const pb::Tile& tile : in.tiles()) {
+    layout.tiles.emplace_back(tile.dims().begin(), tile.dims().end());
+  }
+  layout.element_bits = in.element_bits();
+  return layout;
+}
+
+void ReadLayout(Reader& reader, const Path& path, const pb::Layout& in, ElementBits& bits,
+                Variant& out) {
   NoteUnknown(reader, path, in);
   reader.Enum(path.At("memory_space"), in.memory_space(), pb::MemorySpace_MAX, pb::DRAM);
   const std::optional<Index> index =
@@ -69,6 +89,7 @@ void ReadLayout(Reader& reader, const Path& path, const pb::Layout& in, ElementB
   const Tensor& tensor = reader.body().tensors[*index];
   CheckPermutation(reader, path, in, tensor.shape.size());
   CheckTiles(reader, path, in, tensor.shape.size());
+  if (!IsRowMajor(in)) out.layouts.push_back(LayoutOf(*index, in));
   if (in.element_bits() == 0) return;
   CheckElementBits(reader, path, in, tensor);
   bits[*index] = in.element_bits();
@@ -187,8 +208,16 @@ class ArenaReader {
 
 void ReadMemory(Reader& reader, const Path& path, const pb::Variant& in, Variant& out) {
   ElementBits bits;
+  absl::flat_hash_map<std::string_view, std::size_t> laid_out;
   for (std::size_t i = 0; i < static_cast<std::size_t>(in.layouts_size()); ++i) {
-    ReadLayout(reader, path.At("layouts", i), in.layouts(static_cast<int>(i)), bits);
+    const std::string_view tensor = in.layouts(static_cast<int>(i)).tensor();
+    const auto [first, added] = laid_out.try_emplace(tensor, i);
+    if (!added) {
+      reader.findings().Error(path.At("layouts", i).At("tensor"),
+                              "tensor " + Quote(tensor) + " has a layout already: layouts[" +
+                                  std::to_string(first->second) + "]");
+    }
+    ReadLayout(reader, path.At("layouts", i), in.layouts(static_cast<int>(i)), bits, out);
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(in.residency_size()); ++i) {
     ReadResidency(reader, path.At("residency", i), in.residency(static_cast<int>(i)), out);

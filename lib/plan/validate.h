@@ -94,6 +94,7 @@ class VariantChecker {
   bool InMarked(Index op) const { return op != kNone && in_group_[op] == stamp_; }
   void CollectReads(Variant& variant);
   void CollectWrites(Variant& variant);
+  void CollectConverts(const std::vector<Index>& order, Variant& variant);
   void MarkElidedReads(const Variant& variant);
   void Reset(const Variant& variant);
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "plan/reader.h"
 #include "plan/validate.h"
 
@@ -52,6 +53,7 @@ void VariantChecker::Check(const Path& path, Variant& variant) {
       CheckOrder(path, variant);
       CollectReads(variant);
       CollectWrites(variant);
+      CollectConverts(order.nodes, variant);
       SortGroups(order.nodes, variant);
     } else {
       ReportCycle(path, variant, order.cycle);
@@ -334,6 +336,27 @@ void VariantChecker::CollectWrites(Variant& variant) {
     std::sort(group.writes.begin(), group.writes.end());
     group.writes.erase(std::unique(group.writes.begin(), group.writes.end()), group.writes.end());
     group.writes.shrink_to_fit();
+  }
+}
+
+// What is converted once stays so for those that read it later.
+void VariantChecker::CollectConverts(const std::vector<Index>& order, Variant& variant) {
+  if (variant.layouts.empty()) return;
+  absl::flat_hash_map<Index, const Layout*> left;
+  for (const Layout& layout : variant.layouts) left.emplace(layout.tensor, &layout);
+  for (const Index g : order) {
+    Group& group = variant.groups[g];
+    const auto convert = [&](const std::vector<Index>& tensors, TensorKind kind) {
+      for (const Index tensor : tensors) {
+        if (body_.tensors[tensor].kind != kind) continue;
+        const auto found = left.find(tensor);
+        if (found == left.end()) continue;
+        group.converts.push_back(*found->second);
+        left.erase(found);
+      }
+    };
+    convert(group.reads, TensorKind::kInput);
+    convert(group.writes, TensorKind::kOutput);
   }
 }
 

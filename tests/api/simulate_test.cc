@@ -76,6 +76,42 @@ TEST_CASE("options of a stream replace what the traffic says of it, and only of 
   }
 }
 
+namespace {
+
+Plan ProductOf(bool columns_first) {
+  PlanBuilder builder("product", {"test", "1"});
+  const Size seq = builder.Dim("seq", {1, 512}, BatchRule::kMax);
+  const EntryRef entry = builder.Entry("main");
+  const TensorRef x = entry.Input("x", DType::kBf16, {seq, 256});
+  const TensorRef w = entry.Weight("w", DType::kBf16, {256, 256});
+  const OpRef mm = entry.Op("mm", Gemm{seq, 256, 256}, {x, w});
+  const VariantRef variant = entry.Variant("v").Group("g", {mm});
+  if (columns_first) variant.Layout(x, {.minor_to_major = {0, 1}});
+  return std::move(builder).Build().value();
+}
+
+}  // namespace
+
+TEST_CASE("an input that the variant lays out anew costs its copy, told as layout and nothing else",
+          "[api][attribution][layout]") {
+  const Traffic traffic = Traffic::Poisson(20, 10s, "seq", {100, 300, 500}).value();
+  const SimResult plain = Simulate(ProductOf(false), DefaultDevice(), traffic).value();
+  const SimResult copied = Simulate(ProductOf(true), DefaultDevice(), traffic).value();
+  const MeanAttribution before = plain.tail_mean(0), after = copied.tail_mean(0);
+  CHECK(before.parts().part(Cause::kLayout) == Nanos{0});
+  const Nanos layout = after.parts().part(Cause::kLayout);
+  CHECK(layout > Nanos{0});
+  // Alone on the device every request pays it in full, at the bucket's length.
+  CHECK(copied.summary().latency.min == plain.summary().latency.min + layout);
+  CHECK(copied.summary().latency.max == plain.summary().latency.max + layout);
+  for (std::size_t i = 0; i < kCauseCount; ++i) {
+    const auto cause = static_cast<Cause>(i);
+    if (cause == Cause::kLayout) continue;
+    CAPTURE(CauseName(cause));
+    CHECK(after.parts().part(cause) == before.parts().part(cause));
+  }
+}
+
 TEST_CASE("every policy serves the same requests with the same work, and by default it is leeway",
           "[api][policies]") {
   SimulateOptions options;

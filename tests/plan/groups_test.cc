@@ -164,5 +164,47 @@ TEST_CASE("a variant covers dims within its envelope that meet its constraints",
   CHECK_FALSE(covers(72));
 }
 
+TEST_CASE("an input is converted by the first group that reads it, an output by its writer",
+          "[plan][layout]") {
+  PlanBuilder b("layouts", Producer{"t", "1"});
+  EntryRef e = b.Entry("main");
+  const TensorRef x = e.Input("x", DType::kF32, {4, 8});
+  const TensorRef plain = e.Input("plain", DType::kF32, {4, 8});
+  const OpRef first = e.Op("first", Vector{32}, {x, plain}).As(DType::kF32, {4, 8});
+  const OpRef second = e.Op("second", Vector{32}, {x, first}).As(DType::kF32, {4, 8});
+  e.Variant("v")
+      .Group("late", {second})
+      .Group("early", {first})
+      .Layout(x, {.minor_to_major = {0, 1}})
+      .Layout(plain, {.minor_to_major = {1, 0}})
+      .Layout(first, {.minor_to_major = {0, 1}})
+      .Layout(second, {.minor_to_major = {1, 0}, .tiles = {{8, 128}}});
+  const Plan plan = Built(std::move(b));
+  const Body& body = *plan.body();
+  const plan::Variant& variant = body.entries[0].variants[0];
+  const auto converted = [&](std::string_view group) {
+    std::vector<Index> tensors;
+    for (const plan::Layout& layout : GroupOf(variant, group).converts) {
+      tensors.push_back(layout.tensor);
+    }
+    return TensorNames(body, tensors);
+  };
+  CHECK(converted("early") == Names{"x"});
+  CHECK(converted("late") == Names{"second"});
+  CHECK(GroupOf(variant, "late").converts[0].tiles ==
+        std::vector<std::vector<std::int64_t>>{{8, 128}});
+}
+
+TEST_CASE("a tensor has one layout", "[plan][layout]") {
+  PlanBuilder b("layouts", Producer{"t", "1"});
+  EntryRef e = b.Entry("main");
+  const TensorRef x = e.Input("x", DType::kF32, {4, 8});
+  const OpRef op = e.Op("op", Vector{32}, {x});
+  e.Variant("v").Group("g", {op}).Layout(x, {.minor_to_major = {0, 1}}).Layout(x, {});
+  CHECK_THAT(std::string(std::move(b).Build().status().message()),
+             Catch::Contains("entries[0].variants[0].layouts[1].tensor: tensor \"x\" has a layout "
+                             "already: layouts[0]"));
+}
+
 }  // namespace
 }  // namespace leeway
