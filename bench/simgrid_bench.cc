@@ -66,7 +66,7 @@ class Recorder final : public exec::StepListener {
                                            first ? device_.run_launch : Nanos{0},
                                            world_->Now() - free_since_[core.value()]));
   }
-  void OnFinished(sched::CoreId core, const sched::StepRef&, Nanos, Nanos) override {
+  void OnFinished(sched::CoreId core, const sched::StepRef&, const exec::StepTimes&) override {
     free_since_[core.value()] = world_->Now();
   }
   void OnRunEnded(sched::RunId) override {}

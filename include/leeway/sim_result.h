@@ -56,11 +56,19 @@ struct StreamSummary {
   double slo_attainment = 0;  // within_slo / submitted
 };
 
+// Of steps whose weights stay on cores between runs: weights that were in place, that were not and
+// were fetched, and that made room for others. A weight counts once a step.
+struct WeightUse {
+  std::uint64_t hits = 0, misses = 0, evictions = 0;
+  std::int64_t fetched_bytes = 0;
+};
+
 struct CoreSummary {
   std::string name;
   Nanos busy{0};
   std::uint64_t steps = 0;
   std::int64_t dram_bytes = 0;
+  std::optional<WeightUse> weights;  // nothing where no step used such weights
 };
 
 // Of a device whose description states a thermal ladder or a clock loop, by its control period.

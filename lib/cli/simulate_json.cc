@@ -133,6 +133,12 @@ Json CoreJson(const CoreSummary& core, Nanos makespan) {
                                             : 0;
   json["steps"] = core.steps;
   json["dram_bytes"] = core.dram_bytes;
+  if (core.weights) {
+    json["weights"] = {{"hits", core.weights->hits},
+                       {"misses", core.weights->misses},
+                       {"evictions", core.weights->evictions},
+                       {"fetched_bytes", core.weights->fetched_bytes}};
+  }
   return json;
 }
 

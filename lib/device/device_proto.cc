@@ -232,6 +232,8 @@ CoreClass ReadClass(Findings& findings, const Path& path, const pb::CoreClass& i
   out.sram_bytes = Within(findings, path.At("sram_bytes"), in.sram_bytes(), 1, kMaxSramBytes);
   out.accumulator_bytes =
       Within(findings, path.At("accumulator_bytes"), in.accumulator_bytes(), 0, kMaxSramBytes);
+  out.resident_bytes = Within(findings, path.At("resident_bytes"), in.resident_bytes(), 0,
+                              std::max<std::int64_t>(in.sram_bytes() - 1, 0));
   out.sram_bytes_per_cycle = Within(findings, path.At("sram_bytes_per_cycle"),
                                     in.sram_bytes_per_cycle(), 0, kMaxSramBytes);
   ReadDma(findings, path.At("dma"), in.dma(), out);

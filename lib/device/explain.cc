@@ -183,7 +183,7 @@ class Terms {
     const std::string tile = tile_.rows == 0 ? std::string("chunks")
                                              : "tiles of " + std::to_string(tile_.rows) + " × " +
                                                    std::to_string(tile_.cols) + ", " + OrderText();
-    Add("sram", tile + ", of " + std::to_string(core_.sram_bytes),
+    Add("sram", tile + ", of " + std::to_string(core_.tile_bytes()),
         static_cast<double>(cost_.sram_peak_bytes), "bytes");
   }
 

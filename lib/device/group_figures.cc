@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/math.h"
+#include "device/kept_weights.h"
 #include "device/plan_fit.h"
 #include "device/step_cost.h"
 
@@ -53,13 +54,13 @@ GroupFigures GroupPricer::Price(const plan::Entry& entry, const plan::Variant& v
     figures.dram_bytes = Stated(PlannedBytes(group, dims_));
     figures.sram_bytes = Stated(PlannedSram(group, dims_));
   }
-  AddModel(entry, group, figures);
+  AddModel(entry, variant, group, figures);
   return figures;
 }
 
 // Adds what the plan does not state: of one shard on the first class that the group may run on.
-void GroupPricer::AddModel(const plan::Entry& entry, const plan::Group& group,
-                           GroupFigures& figures) const {
+void GroupPricer::AddModel(const plan::Entry& entry, const plan::Variant& variant,
+                           const plan::Group& group, GroupFigures& figures) {
   if (device_ == nullptr) return;
   const auto resolved = ResolveGroup(entry, group, *device_);
   const auto refuse = [&](const Status& status) {
@@ -67,7 +68,14 @@ void GroupPricer::AddModel(const plan::Entry& entry, const plan::Group& group,
   };
   if (!resolved.ok()) return refuse(resolved.status());
   const CoreClass& core = device_->classes[device_->ClassOf(resolved->allowed.front())];
-  const auto cost = GroupCost(plan_, entry, group, dims_, group.shards(dims_), core, *device_);
+  if (kept_of_ != &variant) {
+    auto kept = KeptWeights(plan_, variant, *device_);
+    if (!kept.ok()) return refuse(kept.status());
+    kept_ = *std::move(kept);
+    kept_of_ = &variant;
+  }
+  const auto cost = GroupCost(plan_, entry, group, dims_, group.shards(dims_), core, *device_,
+                              FoundOn(kept_, core));
   if (!cost.ok()) return refuse(cost.status());
   if (!figures.time.time) {
     figures.time.time = cost->launch + cost->Alone(device_->dram_rate());

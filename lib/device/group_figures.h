@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "device/kept_weights.h"
 #include "device/spec.h"
 #include "leeway/plan_view.h"
 #include "leeway/time.h"
@@ -51,13 +52,17 @@ class GroupPricer {
 
  private:
   PricedTime CallTime(const plan::Variant& variant, const plan::Call& call);
-  void AddModel(const plan::Entry& entry, const plan::Group& group, GroupFigures& figures) const;
+  void AddModel(const plan::Entry& entry, const plan::Variant& variant, const plan::Group& group,
+                GroupFigures& figures);
 
   const plan::Body& plan_;
   std::vector<std::int64_t> dims_;
   const Spec* device_;
   // Of called variants: one may be called from many places.
   absl::flat_hash_map<const plan::Variant*, PricedTime> totals_;
+  // Of the variant that was priced last.
+  const plan::Variant* kept_of_ = nullptr;
+  std::vector<KeptWeight> kept_;
 };
 
 }  // namespace leeway::device

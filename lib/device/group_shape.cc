@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "absl/container/inlined_vector.h"
 #include "base/math.h"
@@ -187,7 +188,7 @@ class Layout {
         widest = std::max(widest, input.row_bytes / ElementBytes(t));
         continue;
       }
-      if (stated) continue;
+      if (stated || Resident(t)) continue;
       double bytes = sizes_.PassedBytes(*piece.op, t);
       // An elementwise operator reads no more of an input (an embedding table) than it has
       // elements.
@@ -261,7 +262,7 @@ class Layout {
     product.halo_bytes = piece.halo_bytes;
     if (inputs.empty()) {
       shape_.read_bytes += product.left_bytes;
-    } else if (Touched& input = At(inputs[0]); Inner(input)) {
+    } else if (Touched& input = At(inputs[0]); Inner(input) || Resident(inputs[0])) {
       product.left_element = product.left_bytes = product.halo_bytes = 0;
     } else {
       input.bytes = std::max(input.bytes, product.left_bytes);
@@ -269,6 +270,8 @@ class Layout {
     if (!inputs.empty() && Inner(At(inputs[right]))) {
       product.right_element = 0;
       shape_.inner_right = true;
+    } else if (!inputs.empty() && Resident(inputs[right])) {
+      product.resident_element = std::exchange(product.right_element, 0);
     }
     for (std::size_t extra = 2; extra < inputs.size(); ++extra) AddExtraInput(i, inputs[extra]);
     for (const plan::Index t : piece.op->outputs) {
@@ -284,7 +287,7 @@ class Layout {
   // A bias or a residual.
   void AddExtraInput(std::size_t i, plan::Index tensor) {
     Touched& input = At(tensor);
-    if (Inner(input)) return;
+    if (Inner(input) || Resident(tensor)) return;
     const double bytes = sizes_.PassedBytes(*pieces_[i].op, tensor);
     input.constant = KindOf(tensor) == plan::TensorKind::kWeight;
     input.bytes =
@@ -370,6 +373,17 @@ class Layout {
       const double factor = outputs.empty() ? 1 : core_.DtypeFactor(DTypeOf(outputs[0]));
       shape_.vector_cycles += VectorCycles(core_, ops, factor);
     }
+  }
+
+  // A weight that the core keeps, or a view of one: nothing of it moves.
+  bool Resident(plan::Index tensor) const {
+    const std::span<const plan::Index> resident = sizes_.source().resident;
+    if (resident.empty()) return false;
+    const std::vector<plan::Tensor>& tensors = sizes_.source().plan.tensors;
+    for (std::optional<plan::Index> t = tensor; t; t = tensors[*t].alias_of) {
+      if (std::binary_search(resident.begin(), resident.end(), *t)) return true;
+    }
+    return false;
   }
 
   plan::TensorKind KindOf(plan::Index tensor) const {

@@ -32,8 +32,9 @@ struct Product {
   double dtype_factor = 1;
   // Bytes of an element; 0 for an operand that was made inside the group.
   double left_element = 0, right_element = 0, out_element = 0;
-  double left_bytes = 0;  // of all instances, read once; 0 if made inside
-  double halo_bytes = 0;  // of the left operand, read again by each row block
+  double resident_element = 0;  // of a right operand that the core keeps: right_element is 0 then
+  double left_bytes = 0;        // of all instances, read once; 0 if made inside
+  double halo_bytes = 0;        // of the left operand, read again by each row block
   // Instances that one row block of the group spans.
   double span = 1;
 

@@ -54,6 +54,8 @@ struct StepSource {
   plan::Tiling tiling;
   const plan::GroupWork* work = nullptr;
   std::string_view what, name;  // "group", "ffn_0": for messages
+  // Weights that the core holds before the step begins, rising.
+  std::span<const plan::Index> resident = {};
 
   std::string Describe() const;
 };

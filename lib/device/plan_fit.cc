@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/math.h"
 #include "base/status_macros.h"
+#include "device/kept_weights.h"
 #include "device/largest_dims.h"
 #include "device/step_cost.h"
 #include "plan/findings.h"
@@ -25,37 +26,6 @@ std::string ListClasses(const Spec& device) {
     names += of.name;
   }
   return names;
-}
-
-// The cores that a reference names, rising.
-Result<std::vector<CoreIndex>> CoresOf(const plan::CoreRef& ref, const Spec& device) {
-  const std::string where = "device " + Quote(device.name);
-  if (ref.device.value_or(0) != 0) {
-    return base::NotFound(where + " is device 0, and there is no device " +
-                          std::to_string(*ref.device));
-  }
-  CoreIndex first = 0;
-  std::size_t count = device.core_count();
-  if (!ref.core_class.empty()) {
-    const auto found = device.FindClass(ref.core_class);
-    if (!found) {
-      return base::NotFound(where + " has no core class " + Quote(ref.core_class) +
-                            "; it has: " + ListClasses(device));
-    }
-    first = device.classes[*found].first_core;
-    count = device.classes[*found].count;
-  }
-  if (ref.index && *ref.index >= count) {
-    const std::string of =
-        ref.core_class.empty() ? std::string() : " of class " + Quote(ref.core_class);
-    return base::NotFound(where + " has no core " + std::to_string(*ref.index) + of + "; it has " +
-                          std::to_string(count));
-  }
-  std::vector<CoreIndex> cores;
-  const std::size_t begin = ref.index.value_or(0);
-  const std::size_t end = ref.index ? begin + 1 : count;
-  for (std::size_t i = begin; i < end; ++i) cores.push_back(first + static_cast<CoreIndex>(i));
-  return cores;
 }
 
 // Where costs may be largest between two corners, the upper one first: there and, as sizes may fall
@@ -185,6 +155,9 @@ class Fit {
 
   void CheckVariant(const Path& path, const plan::Entry& entry, const plan::Variant& variant) {
     const std::vector<DimValues> largest = LargestDims(variant);
+    // What is wrong with it is reported where it stands.
+    const auto kept = KeptWeights(plan_, variant, device_);
+    kept_ = kept.ok() ? *kept : std::vector<KeptWeight>();
     DimValues low, high;
     for (const plan::Range& range : variant.envelope) {
       low.push_back(range.min);
@@ -258,7 +231,8 @@ class Fit {
     return true;
   }
 
-  // Weights that stay on a core must fit its SRAM together. Without cores they stay on all.
+  // Weights that stay on a core must fit its memory for them together. Without cores they stay on
+  // all.
   void CheckResidency(const Path& path, const plan::Variant& variant) {
     std::vector<double> resident(device_.core_count(), 0);
     for (std::size_t i = 0; i < variant.residency.size(); ++i) {
@@ -268,7 +242,7 @@ class Fit {
       if (refs.empty()) refs.emplace_back();
       std::vector<char> holds(resident.size(), 0);
       for (std::size_t c = 0; c < refs.size(); ++c) {
-        const auto cores = CoresOf(refs[c], device_);
+        const auto cores = ResolveCores(refs[c], device_);
         if (!cores.ok()) {
           const Path at = path.At("residency", i);
           findings_.Error(at.At("cores", c), std::string(cores.status().message()));
@@ -282,11 +256,13 @@ class Fit {
     }
     for (CoreIndex core = 0; core < resident.size(); ++core) {
       const CoreClass& of = device_.classes[device_.ClassOf(core)];
-      if (resident[core] <= static_cast<double>(of.sram_bytes)) continue;
-      findings_.Error(path.At("residency"), "weights of " + Whole(resident[core]) +
-                                                " bytes stay on core " + device_.CoreName(core) +
-                                                ", which has " + std::to_string(of.sram_bytes) +
-                                                " bytes of SRAM");
+      const bool apart = of.resident_bytes > 0;
+      const std::int64_t room = apart ? of.resident_bytes : of.sram_bytes;
+      if (resident[core] <= static_cast<double>(room)) continue;
+      findings_.Error(path.At("residency"),
+                      "weights of " + Whole(resident[core]) + " bytes stay on core " +
+                          device_.CoreName(core) + ", which has " + std::to_string(room) +
+                          " bytes of SRAM" + (apart ? " set aside for them" : ""));
       return;
     }
   }
@@ -294,7 +270,7 @@ class Fit {
   bool CheckPlacement(const Path& path, const plan::Placement& placement) {
     bool ok = true;
     for (std::size_t c = 0; c < placement.cores.size(); ++c) {
-      const auto cores = CoresOf(placement.cores[c], device_);
+      const auto cores = ResolveCores(placement.cores[c], device_);
       if (cores.ok()) continue;
       findings_.Error(path.At("cores", c), std::string(cores.status().message()));
       ok = false;
@@ -335,8 +311,9 @@ class Fit {
       const std::size_t of = device_.ClassOf(core);
       if (of == checked) continue;
       checked = of;
-      const auto cost =
-          GroupCost(plan_, entry, group, dims, group.shards(dims), device_.classes[of], device_);
+      const CoreClass& core_class = device_.classes[of];
+      const auto cost = GroupCost(plan_, entry, group, dims, group.shards(dims), core_class,
+                                  device_, FoundOn(kept_, core_class));
       if (cost.ok()) continue;
       findings_.Error(path, std::string(cost.status().message()) + AtDims(dims));
       return false;
@@ -373,6 +350,7 @@ class Fit {
   const Spec& device_;
   int runs_;
   plan::Findings& findings_;
+  std::vector<KeptWeight> kept_;  // of the variant being looked at
 };
 
 // What a group adds to its operators' own needs: inner moves pass through the lanes.
@@ -394,6 +372,36 @@ std::string UnitsOf(Needs needs) {
 }
 
 }  // namespace
+
+Result<std::vector<CoreIndex>> ResolveCores(const plan::CoreRef& ref, const Spec& device) {
+  const std::string where = "device " + Quote(device.name);
+  if (ref.device.value_or(0) != 0) {
+    return base::NotFound(where + " is device 0, and there is no device " +
+                          std::to_string(*ref.device));
+  }
+  CoreIndex first = 0;
+  std::size_t count = device.core_count();
+  if (!ref.core_class.empty()) {
+    const auto found = device.FindClass(ref.core_class);
+    if (!found) {
+      return base::NotFound(where + " has no core class " + Quote(ref.core_class) +
+                            "; it has: " + ListClasses(device));
+    }
+    first = device.classes[*found].first_core;
+    count = device.classes[*found].count;
+  }
+  if (ref.index && *ref.index >= count) {
+    const std::string of =
+        ref.core_class.empty() ? std::string() : " of class " + Quote(ref.core_class);
+    return base::NotFound(where + " has no core " + std::to_string(*ref.index) + of + "; it has " +
+                          std::to_string(count));
+  }
+  std::vector<CoreIndex> cores;
+  const std::size_t begin = ref.index.value_or(0);
+  const std::size_t end = ref.index ? begin + 1 : count;
+  for (std::size_t i = begin; i < end; ++i) cores.push_back(first + static_cast<CoreIndex>(i));
+  return cores;
+}
 
 Needs NeedsOf(const plan::Operator& op) {
   Needs needs;
@@ -422,7 +430,7 @@ Result<ResolvedPlacement> ResolvePlacement(const plan::Placement& placement, con
                                            Needs needs) {
   std::vector<CoreIndex> named;
   for (const plan::CoreRef& ref : placement.cores) {
-    LEEWAY_ASSIGN_OR_RETURN(const std::vector<CoreIndex> cores, CoresOf(ref, device));
+    LEEWAY_ASSIGN_OR_RETURN(const std::vector<CoreIndex> cores, ResolveCores(ref, device));
     named.insert(named.end(), cores.begin(), cores.end());
   }
   const auto is_named = [&](CoreIndex core) {

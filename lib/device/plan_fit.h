@@ -15,7 +15,8 @@ namespace leeway::device {
 // Reports every finding, with field paths into the plan. Costs are looked at where a variant is
 // largest: at its upper corner or, where constraints cut that off, as far as they let towards each
 // corner. DRAM: distinct weights of all variants + peak live activations (declared tensors, what a
-// CALL runs included) × `concurrent_runs` + state. Weights that stay on a core fit its SRAM. The
+// CALL runs included) × `concurrent_runs` + state. Weights that a variant keeps on a core fit what
+// its SRAM has for them, all of it where the device sets nothing apart. The
 // operators of an entry are looked at one by one too, at the ends of the dims' domains: the
 // fallback runs them so.
 //
@@ -25,6 +26,10 @@ void CheckFit(const plan::Body& plan, const Spec& device, int concurrent_runs,
               plan::Findings& findings);
 // As above; returns at most CheckResult::kMaxFindings.
 std::vector<Finding> CheckFit(const plan::Body& plan, const Spec& device, int concurrent_runs);
+
+// The cores that a reference names, rising; an empty class means every class. kNotFound names the
+// device, class or index that there is not.
+Result<std::vector<CoreIndex>> ResolveCores(const plan::CoreRef& ref, const Spec& device);
 
 struct ResolvedPlacement {
   // Where shard i is planned: planned[i mod size], in the placement's order; empty for ANY.

@@ -50,6 +50,8 @@ struct CoreClass {
   std::uint32_t vector_lanes = 0, vector_issue = 1, vector_latency_cycles = 0;
   // Accumulators of 0 bytes: partial sums live in the SRAM.
   std::int64_t sram_bytes = 0, accumulator_bytes = 0;
+  // Of sram_bytes: set aside for weights that are kept between runs. 0: none are.
+  std::int64_t resident_bytes = 0;
   // Operands that the units move a cycle at full rate; 0: their energy is not charged.
   std::int64_t sram_bytes_per_cycle = 0;
   std::int64_t dma_bytes_per_second = 0;  // of all engines
@@ -69,6 +71,8 @@ struct CoreClass {
 
   CoreIndex first_core = 0;
 
+  // SRAM that the tiles of a step have.
+  std::int64_t tile_bytes() const { return sram_bytes - resident_bytes; }
   double DtypeFactor(DType dtype) const;
   // Operations an element of an operator of this kind takes: the unit's own, else `stated`.
   double OpsPerElement(std::string_view kind, double stated) const;

@@ -40,7 +40,7 @@ Status NoTile(const StepSource& source, const CoreClass& core, double need) {
   return base::ResourceExhausted(source.Describe() + ": no tile fits: the smallest needs " +
                                  (bytes ? std::to_string(*bytes) : std::string("too many")) +
                                  " bytes, core class " + plan::Quote(core.name) + " has " +
-                                 std::to_string(core.sram_bytes + core.accumulator_bytes));
+                                 std::to_string(core.tile_bytes() + core.accumulator_bytes));
 }
 
 double Macs(const GroupShape& shape) {
@@ -63,8 +63,9 @@ double SramBytes(const GroupShape& shape, const CoreClass& core) {
     const auto k = static_cast<double>(p.k);
     const auto column_folds = static_cast<double>(base::CeilDiv(p.n, core.array_cols));
     const auto row_folds = static_cast<double>(base::CeilDiv(p.k, core.array_rows));
+    const double right = p.right_element > 0 ? p.right_element : p.resident_element;
     bytes += static_cast<double>(p.count) * p.density *
-             (m * k * column_folds * element(p.left_element) + n * k * element(p.right_element) +
+             (m * k * column_folds * element(p.left_element) + n * k * element(right) +
               m * n * row_folds * element(p.out_element));
   }
   return bytes;
@@ -156,10 +157,11 @@ Result<GroupShape> StatedShape(SizeReader& sizes, const plan::GroupWork& work, s
   shape.write_bytes = static_cast<double>(sizes.Size(work.write_bytes)) / divisor;
   const std::int64_t scratch = sizes.Size(work.scratch_bytes);
   if (!sizes.status().ok()) return sizes.status();
-  if (scratch > core.sram_bytes) {
-    return base::ResourceExhausted(
-        sizes.source().Describe() + ": scratch of " + std::to_string(scratch) +
-        " bytes, core class " + plan::Quote(core.name) + " has " + std::to_string(core.sram_bytes));
+  if (scratch > core.tile_bytes()) {
+    return base::ResourceExhausted(sizes.source().Describe() + ": scratch of " +
+                                   std::to_string(scratch) + " bytes, core class " +
+                                   plan::Quote(core.name) + " has " +
+                                   std::to_string(core.tile_bytes()));
   }
   shape.scratch_bytes = static_cast<double>(scratch);
   return shape;
@@ -280,7 +282,8 @@ Nanos StepCost::BodyAlone(ByteUnits rate) const {
 
 Result<StepCost> GroupCost(const plan::Body& plan, const plan::Entry& entry,
                            const plan::Group& group, std::span<const std::int64_t> dims,
-                           std::int64_t shards, const CoreClass& core, const Spec& device) {
+                           std::int64_t shards, const CoreClass& core, const Spec& device,
+                           std::span<const plan::Index> resident) {
   const bool profiled = !group.profile.empty() || group.cost_ns.has_value();
   if (!group.work && profiled && shards >= 1 && SaysNothing(entry, group)) {
     return ProfiledCost(group, dims, shards, core, device);
@@ -293,7 +296,8 @@ Result<StepCost> GroupCost(const plan::Body& plan, const plan::Entry& entry,
                           .tiling = group.tiling,
                           .work = group.work ? &*group.work : nullptr,
                           .what = "group",
-                          .name = group.name};
+                          .name = group.name,
+                          .resident = resident};
   LEEWAY_ASSIGN_OR_RETURN(const StepCost cost, CostOf(source, dims, shards, core, device));
   return WithCopies(cost, plan, group, dims, shards, core, device);
 }

@@ -26,7 +26,10 @@
 // the variant is copied (relayout.h): its traffic joins the body, which takes as much longer as the
 // port needs for it. A profile of a group of opaque operators holds its copies already.
 //
-// Not modelled: joins of shards' sums, weights held in SRAM between runs, bank conflicts.
+// Weights that the core keeps between runs (kept_weights.h) are taken as there: they neither move
+// nor take SRAM from tiles. Work and profiles that the plan states are taken as they are.
+//
+// Not modelled: joins of shards' sums, bank conflicts.
 // A right operand computed inside a group makes the group run as one block.
 //
 // Sources: GEMM cycles in mode overlapped after ONNXim (SystolicWS) with the fill and drain as
@@ -78,15 +81,16 @@ struct StepCost {
 inline constexpr std::int64_t kMaxStepBytes = std::int64_t{1} << 42;
 
 // Cost of shard `1 of shards` (the largest) of a fusion group at `dims` (by dim index; padded
-// already). Operators without work of their own cost their traffic; a group of only such operators
-// with a profile costs what the profile says.
+// already), with the weights `resident` (rising) on the core. Operators without work of their own
+// cost their traffic; a group of only such operators with a profile costs what the profile says.
 // kInvalidArgument if shards < 1; kResourceExhausted if no legal tile fits the SRAM, naming group,
 // bytes and bound; kOutOfRange if an expression fails or the step moves more than kMaxStepBytes or
 // takes more than 2⁵³ ns; kUnimplemented for what the model does not cover: kinds of work, mode
 // OVERLAPPED with a dataflow other than WEIGHT_STATIONARY, a unit that the core lacks.
 Result<StepCost> GroupCost(const plan::Body& plan, const plan::Entry& entry,
                            const plan::Group& group, std::span<const std::int64_t> dims,
-                           std::int64_t shards, const CoreClass& core, const Spec& device);
+                           std::int64_t shards, const CoreClass& core, const Spec& device,
+                           std::span<const plan::Index> resident = {});
 
 // Cost of one operator run by itself, everything through DRAM: the fallback. Errors as GroupCost.
 // Requires `op` to be one of entry.operators.

@@ -182,7 +182,7 @@ class Search {
   std::int64_t MostCols(const Product& product, double fixed, double per_col, double block) const {
     const double sums = block * kAccumulatorBytes;
     if (core_.accumulator_bytes == 0) per_col += 2 * sums;
-    double room = (static_cast<double>(core_.sram_bytes) - fixed) / per_col;
+    double room = (static_cast<double>(core_.tile_bytes()) - fixed) / per_col;
     if (core_.accumulator_bytes > 0) room = std::min(room, AccumulatorRoom() / sums);
     if (!(room >= 1)) return 0;
     if (room >= static_cast<double>(product.n)) return product.n;
@@ -206,7 +206,7 @@ class Search {
   void Streamed() {
     const double latency = static_cast<double>(core_.dma_latency.count());
     const double granule = core_.dma_granule_bytes;
-    const double room = (static_cast<double>(core_.sram_bytes) - shape_.scratch_bytes) / 4;
+    const double room = (static_cast<double>(core_.tile_bytes()) - shape_.scratch_bytes) / 4;
     const double chunk = std::max(std::min(latency * port_, room), granule);
     TileCost cost;
     cost.dram_bytes = shape_.read_bytes + shape_.constant_bytes + shape_.write_bytes;
@@ -236,7 +236,7 @@ class Search {
   bool Fits(double sram, double accumulators) const {
     if (core_.accumulator_bytes == 0) sram += 2 * accumulators;
     const bool sums = core_.accumulator_bytes == 0 || accumulators <= AccumulatorRoom();
-    return sums && sram <= static_cast<double>(core_.sram_bytes);
+    return sums && sram <= static_cast<double>(core_.tile_bytes());
   }
 
   // Completes the cost, and keeps it if it is the best.

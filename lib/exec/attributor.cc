@@ -118,11 +118,10 @@ void Attributor::OnStarted(CoreId core, const StepRef& step) {
   }
 }
 
-void Attributor::OnFinished(CoreId core, const StepRef& step, Nanos duration, Nanos throttled) {
+void Attributor::OnFinished(CoreId core, const StepRef& step, const StepTimes& times) {
   clock_.Ended(env_->Now(), core.value());
-  on_core_[core.value()].executed = duration;
-  on_core_[core.value()].throttled = throttled;
-  traces_[step.run.value()].core_time += duration;
+  on_core_[core.value()].executed = times;
+  traces_[step.run.value()].core_time += times.duration;
 }
 
 void Attributor::OnRetired(CoreId core, const StepRef& step) {
@@ -131,7 +130,6 @@ void Attributor::OnRetired(CoreId core, const StepRef& step) {
   NodeTrace& node = traces_[step.run.value()].nodes[step.node.value()];
   node.waited = on_core_[core.value()].waited;
   node.executed = on_core_[core.value()].executed;
-  node.throttled = on_core_[core.value()].throttled;
   node.core_class = device_.ClassOf(core.value());
 }
 
@@ -144,15 +142,13 @@ void Attributor::OnRoundEnded(RunId id, const sched::Run& run, std::uint32_t fra
     const sched::Node& shape = graph.nodes()[n.value()];
     if (shape.call == nullptr) {
       Add(chain.waited, trace.nodes[n.value()].waited);
-      chain.executed += trace.nodes[n.value()].executed;
-      chain.throttled += trace.nodes[n.value()].throttled;
+      chain.executed.Add(trace.nodes[n.value()].executed);
       ++counts[n.value() * device_.classes.size() + trace.nodes[n.value()].core_class];
       continue;
     }
     const sched::Frame& callee = graph.frames()[shape.callee];
     Add(chain.waited, trace.chains[shape.callee].waited);
-    chain.executed += trace.chains[shape.callee].executed;
-    chain.throttled += trace.chains[shape.callee].throttled;
+    chain.executed.Add(trace.chains[shape.callee].executed);
     const std::uint64_t* inner = CountsAt(trace, callee.depth);
     const std::size_t classes = device_.classes.size();
     for (std::size_t i = callee.first * classes; i < callee.subtree_end * classes; ++i) {
@@ -173,8 +169,7 @@ void Attributor::Repeat(RunId run, std::int64_t rounds, const Mark& before) {
     for (std::size_t i = 0; i < chain.waited.size(); ++i) {
       chain.waited[i] += rounds * (chain.waited[i] - before.chains[f].waited[i]);
     }
-    chain.executed += rounds * (chain.executed - before.chains[f].executed);
-    chain.throttled += rounds * (chain.throttled - before.chains[f].throttled);
+    chain.executed.Add(chain.executed - before.chains[f].executed, rounds);
   }
   const auto times = static_cast<std::uint64_t>(rounds);
   for (std::size_t i = 0; i < trace.counts.size(); ++i) {
@@ -250,10 +245,11 @@ Status Attributor::Explain(RunTrace& trace, const sched::Request& request, Reque
   parts[Cause::kBatchMates] = *trace.at_batch - d0;
   parts[Cause::kPadding] = *trace.at_bucket - *trace.at_batch;
   parts[Cause::kLayout] = *trace.relayouts;
+  parts[Cause::kResidency] = chain.executed.fetching;
   parts[Cause::kLaunch] = *trace.launches;
-  parts[Cause::kThrottle] = chain.throttled;
-  parts[Cause::kContention] =
-      chain.executed - *trace.at_bucket - *trace.relayouts - *trace.launches - chain.throttled;
+  parts[Cause::kThrottle] = chain.executed.throttled;
+  parts[Cause::kContention] = chain.executed.duration - *trace.at_bucket - *trace.relayouts -
+                              chain.executed.fetching - *trace.launches - chain.executed.throttled;
   return Status();
 }
 

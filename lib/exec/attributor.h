@@ -58,8 +58,7 @@ class Attributor final : public sched::Observer, public StepListener {
                       const sched::Run* run) override;
 
   void OnStarted(sched::CoreId core, const sched::StepRef& step) override;
-  void OnFinished(sched::CoreId core, const sched::StepRef& step, Nanos duration,
-                  Nanos throttled) override;
+  void OnFinished(sched::CoreId core, const sched::StepRef& step, const StepTimes& times) override;
   void OnRunEnded(sched::RunId run) override;
 
   // What a run's chains hold so far.
@@ -81,13 +80,13 @@ class Attributor final : public sched::Observer, public StepListener {
     Reading entered{};
     // Of the shard that ended last:
     Reading waited{};
-    Nanos executed{0}, throttled{0};
+    StepTimes executed;
     std::size_t core_class = 0;
   };
   // Along the chain of a frame's repetitions.
   struct Chain {
     Reading waited{};
-    Nanos executed{0}, throttled{0};
+    StepTimes executed;
   };
   struct RunTrace {
     const sched::Run* run = nullptr;
@@ -105,7 +104,7 @@ class Attributor final : public sched::Observer, public StepListener {
   };
   struct OnCore {
     Reading waited{};
-    Nanos executed{0}, throttled{0};
+    StepTimes executed;
   };
 
  public:

@@ -210,6 +210,11 @@ void Ledger::FinishCores(const device::Spec& device, const SimulatedWorld& world
     core.busy = world.use()[c].busy;
     core.steps = world.use()[c].steps;
     core.dram_bytes = world.use()[c].dram_bytes;
+    const device::WeightUse& weights = world.use()[c].weights;
+    if (weights.hits + weights.misses > 0) {
+      core.weights =
+          WeightUse{weights.hits, weights.misses, weights.evictions, weights.fetched_bytes};
+    }
     busy.push_back(static_cast<double>(core.busy.count()));
     record_->summary.cores.push_back(std::move(core));
   }
@@ -276,7 +281,9 @@ Status Ledger::TakeSnapshot(const SimConfig& config, const sched::Scheduler& sch
     constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
     const auto energy_pj = static_cast<std::int64_t>(std::min<absl::int128>(use.energy_pj, kMax));
     snapshot.cores.push_back({config.device->CoreName(static_cast<device::CoreIndex>(c)), use.busy,
-                              use.steps, use.dram_bytes, energy_pj});
+                              use.steps, use.dram_bytes, energy_pj, use.weights.hits,
+                              use.weights.misses, use.weights.evictions,
+                              use.weights.fetched_bytes});
   }
   snapshot.counters.runs = scheduler.counters().runs;
   snapshot.counters.steps = scheduler.counters().steps;

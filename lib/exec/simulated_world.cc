@@ -2,7 +2,11 @@
 
 #include <algorithm>
 
+#include "absl/container/inlined_vector.h"
 #include "base/check.h"
+#include "base/math.h"
+#include "device/kept_weights.h"
+#include "sched/run_graph.h"
 
 namespace leeway::exec {
 
@@ -15,6 +19,7 @@ SimulatedWorld::SimulatedWorld(const device::Spec& device, StepListener* listene
       listener_(listener),
       link_(device.dram_rate(), device.core_count()),
       cores_(device.core_count()),
+      fetched_byte_pj_(device.event_energy().dram_byte + device.event_energy().sram_byte),
       phase_end_(device.core_count()),
       use_(device.core_count()),
       clocks_(CoreClocks::Create(device, heat)) {
@@ -23,6 +28,10 @@ SimulatedWorld::SimulatedWorld(const device::Spec& device, StepListener* listene
   }
   for (std::size_t c = 0; c < cores_.size(); ++c) {
     class_of_.push_back(device.ClassOf(static_cast<device::CoreIndex>(c)));
+  }
+  if (std::any_of(device.classes.begin(), device.classes.end(),
+                  [](const device::CoreClass& of) { return of.resident_bytes > 0; })) {
+    for (std::size_t c : class_of_) held_.emplace_back(device.classes[c].resident_bytes);
   }
 }
 
@@ -48,14 +57,80 @@ void SimulatedWorld::Begin(std::size_t c) {
   core.cost = run.costs->cost(step.node, class_of_[c]);
   // A run's first steps wait for the launch of the run itself.
   if (run.nodes[step.node.value()].first) core.cost.launch += device_.run_launch;
+  if (!held_.empty()) UseWeights(c, run, step.node);
   if (clocks_) {
     if (period_end_ == Instant::Max()) period_end_ = clocks_->WakeAt(now_);
     clocks_->Begin(c, core.cost);
   }
   core.began = now_;
-  core.phase = Phase::kHead;
-  phase_end_.Set(c, now_ + core.cost.launch + core.cost.fill);
+  if (core.fetch_bytes > 0) {
+    core.phase = Phase::kLaunch;
+    phase_end_.Set(c, now_ + core.cost.launch + device_.classes[class_of_[c]].dma_latency);
+  } else {
+    core.phase = Phase::kHead;
+    phase_end_.Set(c, now_ + core.cost.launch + core.cost.fill);
+  }
   if (listener_) listener_->OnStarted(CoreId(c), step);
+}
+
+std::int64_t SimulatedWorld::MissingBytes(std::size_t c, const sched::Run& run,
+                                          sched::NodeId node) const {
+  std::int64_t bytes = 0;
+  for (const sched::NodeWeight& of : run.graph->weights(run.graph->nodes()[node.value()])) {
+    if (!of.users.Contains(CoreId(c))) continue;
+    if (!of.kept.Contains(CoreId(c)) || !held_[c].Holds(of.weight.key)) bytes += of.weight.bytes;
+  }
+  return bytes;
+}
+
+Nanos SimulatedWorld::FetchAlone(std::size_t c, std::int64_t bytes) const {
+  return device::FetchAlone(bytes, device_.classes[class_of_[c]], device_.dram_rate());
+}
+
+Nanos SimulatedWorld::FetchTime(const sched::Run& run, sched::NodeId node, CoreId core) const {
+  if (held_.empty()) return Nanos{0};
+  const Core& state = cores_[core.value()];
+  if (state.phase != Phase::kIdle && state.launched.front().node == node &&
+      &scheduler_->run(state.launched.front().run) == &run) {
+    return state.fetching;
+  }
+  return FetchAlone(core.value(), MissingBytes(core.value(), run, node));
+}
+
+// What the step finds and what it has to fetch, for good where the core keeps it.
+void SimulatedWorld::UseWeights(std::size_t c, const sched::Run& run, sched::NodeId node) {
+  Core& core = cores_[c];
+  core.fetch_bytes = MissingBytes(c, run, node);
+  core.fetching = FetchAlone(c, core.fetch_bytes);
+  core.cost.dram_bytes += core.fetch_bytes;
+  core.cost.energy_pj +=
+      base::RoundToInt64(static_cast<double>(core.fetch_bytes) * fetched_byte_pj_).value_or(0);
+  absl::InlinedVector<device::Weight, 8> kept;
+  device::WeightUse& use = use_[c].weights;
+  for (const sched::NodeWeight& of : run.graph->weights(run.graph->nodes()[node.value()])) {
+    if (!of.users.Contains(CoreId(c))) continue;
+    if (of.kept.Contains(CoreId(c))) {
+      kept.push_back(of.weight);
+    } else {
+      ++use.misses;
+      use.fetched_bytes += of.weight.bytes;
+    }
+  }
+  if (!kept.empty()) use += held_[c].Use(kept);
+}
+
+void SimulatedWorld::EnterFetch(std::size_t c) {
+  Core& core = cores_[c];
+  const device::CoreClass& of = device_.classes[class_of_[c]];
+  core.phase = Phase::kFetch;
+  phase_end_.Set(c, Instant::Max());
+  StartTransfer(c, device::FetchUnits(core.fetch_bytes, of),
+                device::RateUnits(of.dma_bytes_per_second), lots_ ? ranks_.Next() : 0);
+}
+
+void SimulatedWorld::EnterHead(std::size_t c) {
+  cores_[c].phase = Phase::kHead;
+  phase_end_.Set(c, now_ + cores_[c].cost.fill);
 }
 
 void SimulatedWorld::EnterBody(std::size_t c) {
@@ -96,7 +171,8 @@ void SimulatedWorld::Finish(std::size_t c) {
   use_[c].energy_pj += clocks_ ? clocks_->spent_pj(c) : core.cost.energy_pj;
   last_finish_ = now_;
   if (listener_) {
-    listener_->OnFinished(CoreId(c), step, duration, clocks_ ? clocks_->slowed(c) : Nanos{0});
+    const Nanos throttled = clocks_ ? clocks_->slowed(c) : Nanos{0};
+    listener_->OnFinished(CoreId(c), step, {duration, throttled, core.fetching});
   }
   scheduler_->Complete(CoreId(c), step);
   woken_.Add(CoreId(c));
@@ -110,6 +186,8 @@ Instant SimulatedWorld::next_event() {
 
 void SimulatedWorld::EndPhase(std::size_t c) {
   switch (cores_[c].phase) {
+    case Phase::kLaunch:
+      return EnterFetch(c);
     case Phase::kHead:
       return EnterBody(c);
     case Phase::kBody:
@@ -117,6 +195,7 @@ void SimulatedWorld::EndPhase(std::size_t c) {
     case Phase::kTail:
       return Finish(c);
     case Phase::kIdle:
+    case Phase::kFetch:
       LEEWAY_CHECK(false);
   }
 }
@@ -127,7 +206,11 @@ void SimulatedWorld::AdvanceTo(Instant at) {
   while (next_transfer_end() <= now_) {
     const std::size_t c = lots_ ? lots_->next_slot() : link_.next_slot();
     StopTransfer(c);
-    EnterTail(c);
+    if (cores_[c].phase == Phase::kFetch) {
+      EnterHead(c);
+    } else {
+      EnterTail(c);
+    }
   }
   // Phases of no length end one after the other; a body with traffic takes a nanosecond at least.
   while (phase_end_.first() <= now_) EndPhase(phase_end_.first_index());
@@ -181,6 +264,7 @@ void CoreUse::Repeat(std::int64_t times, const CoreUse& before) {
   steps += static_cast<std::uint64_t>(times) * (steps - before.steps);
   dram_bytes += times * (dram_bytes - before.dram_bytes);
   energy_pj += times * (energy_pj - before.energy_pj);
+  weights.Repeat(times, before.weights);
 }
 
 bool SimulatedWorld::Mark::Alike(const Mark& other) const {
@@ -190,11 +274,12 @@ bool SimulatedWorld::Mark::Alike(const Mark& other) const {
              x.shard == y.shard;
     };
     return a.phase == b.phase && a.since_began == b.since_began &&
-           a.to_phase_end == b.to_phase_end &&
+           a.to_phase_end == b.to_phase_end && a.fetching == b.fetching &&
            std::equal(a.launched.begin(), a.launched.end(), b.launched.begin(), b.launched.end(),
                       same);
   };
-  return std::equal(cores.begin(), cores.end(), other.cores.begin(), other.cores.end(), alike);
+  return held == other.held &&
+         std::equal(cores.begin(), cores.end(), other.cores.begin(), other.cores.end(), alike);
 }
 
 bool SimulatedWorld::calm() const {
@@ -212,9 +297,11 @@ SimulatedWorld::Mark SimulatedWorld::TakeMark() const {
     if (cores_[c].phase != Phase::kIdle) {
       core.since_began = now_ - cores_[c].began;
       core.to_phase_end = phase_end_.at(c) - now_;
+      core.fetching = cores_[c].fetching;
     }
     mark.cores.push_back(std::move(core));
   }
+  for (const device::ResidentWeights& of : held_) mark.held.push_back(of.Keys());
   mark.use = use_;
   return mark;
 }

@@ -22,6 +22,7 @@
 #include "absl/numeric/int128.h"
 #include "base/prng.h"
 #include "device/fluid_link.h"
+#include "device/resident_weights.h"
 #include "device/shared_link.h"
 #include "device/spec.h"
 #include "exec/core_clocks.h"
@@ -32,15 +33,31 @@
 
 namespace leeway::exec {
 
+// How long steps were on their cores. Of that: by how much the cores' clocks lengthened them, and
+// what fetching weights takes with the DRAM to itself.
+struct StepTimes {
+  Nanos duration{0}, throttled{0}, fetching{0};
+
+  // Adds `times` of `part`.
+  void Add(const StepTimes& part, std::int64_t times = 1) {
+    duration += times * part.duration;
+    throttled += times * part.throttled;
+    fetching += times * part.fetching;
+  }
+  friend StepTimes operator-(StepTimes a, const StepTimes& b) {
+    a.Add(b, -1);
+    return a;
+  }
+};
+
 // When steps really begin and end on their cores, which at launch depth > 1 is not when they are
 // launched and retired.
 class StepListener {
  public:
   virtual ~StepListener() = default;
   virtual void OnStarted(sched::CoreId core, const sched::StepRef& step) = 0;
-  // `throttled`: by how much its core's clock lengthened the step.
-  virtual void OnFinished(sched::CoreId core, const sched::StepRef& step, Nanos duration,
-                          Nanos throttled) = 0;
+  virtual void OnFinished(sched::CoreId core, const sched::StepRef& step,
+                          const StepTimes& times) = 0;
   virtual void OnRunEnded(sched::RunId run) = 0;
 };
 
@@ -50,6 +67,7 @@ struct CoreUse {
   std::int64_t dram_bytes = 0;
   // Two days at 50 W exceed 63 bits.
   absl::int128 energy_pj = 0;
+  device::WeightUse weights;
 
   // Adds `times` what has been used since `before`.
   void Repeat(std::int64_t times, const CoreUse& before);
@@ -76,9 +94,10 @@ class SimulatedWorld final : public sched::Env {
     struct Core {
       std::vector<sched::StepRef> launched;
       std::uint8_t phase = 0;
-      Nanos since_began{0}, to_phase_end{0};
+      Nanos since_began{0}, to_phase_end{0}, fetching{0};
     };
     std::vector<Core> cores;
+    std::vector<std::vector<std::uint64_t>> held;  // weights, by core
     std::vector<CoreUse> use;
 
     // Whether the cores are at the same, but for the number of the repetition.
@@ -101,6 +120,12 @@ class SimulatedWorld final : public sched::Env {
   // Lets the policy act on every woken core until none is woken.
   void PumpWoken();
 
+  // Whether some core keeps weights between runs.
+  bool keeps_weights() const { return !held_.empty(); }
+  // How long a step of the node would fetch weights on a core if it began now, with the DRAM to
+  // itself; of the step that runs there, what it does.
+  Nanos FetchTime(const sched::Run& run, sched::NodeId node, sched::CoreId core) const;
+
   const std::vector<CoreUse>& use() const { return use_; }
   // The last instant at which a step finished.
   Instant last_finish() const { return last_finish_; }
@@ -108,19 +133,27 @@ class SimulatedWorld final : public sched::Env {
   const CoreClocks* clocks() const { return clocks_.get(); }
 
  private:
-  enum class Phase : std::uint8_t { kIdle, kHead, kBody, kTail };
+  // A step that has to fetch weights does so once it is launched.
+  enum class Phase : std::uint8_t { kIdle, kLaunch, kFetch, kHead, kBody, kTail };
   struct Core {
     std::vector<sched::StepRef> launched;  // in order; the first is running unless idle
     Phase phase = Phase::kIdle;
     Instant began;
     device::StepCost cost;
+    std::int64_t fetch_bytes = 0;
+    Nanos fetching{0};  // with the DRAM to itself
   };
 
   void Begin(std::size_t core);
+  void UseWeights(std::size_t core, const sched::Run& run, sched::NodeId node);
+  std::int64_t MissingBytes(std::size_t core, const sched::Run& run, sched::NodeId node) const;
+  Nanos FetchAlone(std::size_t core, std::int64_t bytes) const;
+  void EnterFetch(std::size_t core);
+  void EnterHead(std::size_t core);
   void EnterBody(std::size_t core);
   void EnterTail(std::size_t core);
   void Finish(std::size_t core);
-  // Ends what the core is at, other than a body on the link.
+  // Ends what the core is at, other than a transfer.
   void EndPhase(std::size_t core);
   // Of the transfers of bodies, by core.
   void StartTransfer(std::size_t core, device::ByteUnits bytes, device::ByteUnits cap,
@@ -143,6 +176,8 @@ class SimulatedWorld final : public sched::Env {
   base::Prng ranks_{0};
   std::vector<Core> cores_;
   std::vector<std::size_t> class_of_;
+  std::vector<device::ResidentWeights> held_;  // by core; empty where none keeps weights
+  double fetched_byte_pj_;
   Earliest phase_end_;  // by core; Max while the link decides or idle
   std::vector<CoreUse> use_;
   std::unique_ptr<CoreClocks> clocks_;

@@ -168,7 +168,7 @@ class Simulation {
                         ? std::make_unique<Attributor>(*config.device, domains, Ok(), Other())
                         : nullptr),
         world_(*config.device, attributor_.get(), config.heat),
-        scheduler_(world_, *config.device, domains, PolicyOptions(config.serving), observer()),
+        scheduler_(world_, *config.device, domains, Options(), observer()),
         skipper_(scheduler_, world_, attributor_.get()) {
     world_.Attach(scheduler_);
     ends_.Attach(world_);
@@ -192,6 +192,16 @@ class Simulation {
       ForgetCancel(request);
       ledger_.Other(request, outcome);
     };
+  }
+
+  sched::SchedulerOptions Options() const {
+    sched::SchedulerOptions options = PolicyOptions(config_.serving);
+    if (world_.keeps_weights()) {
+      options.moving = [this](const sched::Run& run, sched::NodeId node, sched::CoreId core) {
+        return world_.FetchTime(run, node, core);
+      };
+    }
+    return options;
   }
 
   sched::Observer* observer() {

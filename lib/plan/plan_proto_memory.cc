@@ -95,7 +95,19 @@ void ReadLayout(Reader& reader, const Path& path, const pb::Layout& in, ElementB
   bits[*index] = in.element_bits();
 }
 
-void ReadResidency(Reader& reader, const Path& path, const pb::Residency& in, Variant& out) {
+// By the tensor's name.
+using Layouts = absl::flat_hash_map<std::string, const pb::Layout*>;
+
+std::string LayoutText(const Layouts& layouts, const std::string& tensor) {
+  const auto found = layouts.find(tensor);
+  if (found == layouts.end()) return "";
+  pb::Layout layout = *found->second;
+  layout.clear_tensor();
+  return layout.SerializeAsString();
+}
+
+void ReadResidency(Reader& reader, const Path& path, const pb::Residency& in,
+                   const Layouts& layouts, Variant& out) {
   NoteUnknown(reader, path, in);
   const std::optional<Index> tensor =
       reader.Find(path.At("tensor"), reader.tensors, "tensor", in.tensor());
@@ -104,7 +116,8 @@ void ReadResidency(Reader& reader, const Path& path, const pb::Residency& in, Va
     reader.findings().Error(path.At("tensor"),
                             "tensor " + Quote(in.tensor()) + " is resident but no weight");
   }
-  out.residency.push_back({*tensor, ReadCores(reader, path, in.cores())});
+  out.residency.push_back(
+      {*tensor, ReadCores(reader, path, in.cores()), LayoutText(layouts, in.tensor())});
 }
 
 // An arena's slots, held against its size at both ends of the variant's envelope. (Sizes grow with
@@ -219,8 +232,12 @@ void ReadMemory(Reader& reader, const Path& path, const pb::Variant& in, Variant
     }
     ReadLayout(reader, path.At("layouts", i), in.layouts(static_cast<int>(i)), bits, out);
   }
+  Layouts layouts;
+  if (in.residency_size() > 0) {
+    for (const pb::Layout& layout : in.layouts()) layouts.emplace(layout.tensor(), &layout);
+  }
   for (std::size_t i = 0; i < static_cast<std::size_t>(in.residency_size()); ++i) {
-    ReadResidency(reader, path.At("residency", i), in.residency(static_cast<int>(i)), out);
+    ReadResidency(reader, path.At("residency", i), in.residency(static_cast<int>(i)), layouts, out);
   }
   ArenaReader arenas(reader, out, bits);
   Names names;

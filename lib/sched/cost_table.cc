@@ -33,10 +33,10 @@ std::optional<StepCost> OpaqueCost(const Node& node, std::span<const std::int64_
 
 Result<StepCost> NodeCost(const plan::Body& plan, const device::Spec& device, const Node& node,
                           std::span<const std::int64_t> dims, std::int64_t shards,
-                          const device::CoreClass& core) {
+                          const device::CoreClass& core, std::span<const plan::Index> resident) {
   if (const auto opaque = OpaqueCost(node, dims, device.step_launch)) return *opaque;
   if (node.group != nullptr) {
-    return device::GroupCost(plan, *node.entry, *node.group, dims, shards, core, device);
+    return device::GroupCost(plan, *node.entry, *node.group, dims, shards, core, device, resident);
   }
   return device::OperatorCost(plan, *node.entry, *node.op, dims, shards, core, device);
 }
@@ -168,8 +168,8 @@ Status FillNode(const plan::Body& plan, const device::Spec& device, const Domain
       used = allowed.Contains(CoreId(core_class.first_core + i));
     }
     if (!used) continue;
-    LEEWAY_ASSIGN_OR_RETURN(StepCost cost,
-                            NodeCost(plan, device, node, table.dims, shards, core_class));
+    LEEWAY_ASSIGN_OR_RETURN(StepCost cost, NodeCost(plan, device, node, table.dims, shards,
+                                                    core_class, graph.FoundOn(node, core_class)));
     table.costs[n * table.classes + c] = cost;
     table.alone[n * table.classes + c] = cost.Alone(device.dram_rate());
     if (!first) continue;

@@ -19,7 +19,7 @@ using DomainId = base::Id<struct DomainTag>;
 struct Domain {
   CoreSet allowed;   // E: where the placement lets a step run
   CoreSet of_class;  // D ⊇ E: the cores of its classes
-  // A step may take another time, or cost a move, on one of these cores than on another: finish
+  // A step may take another time, or have to fetch its weights, on one of these cores: finish
   // times are compared before it goes anywhere.
   bool weighed = false;
   friend bool operator==(const Domain&, const Domain&) = default;

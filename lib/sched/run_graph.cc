@@ -1,6 +1,7 @@
 #include "sched/run_graph.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "device/plan_fit.h"
+#include "device/step_cost.h"
 #include "plan/graph.h"
 
 namespace leeway::sched {
@@ -51,6 +53,15 @@ std::vector<const plan::Group*> Owners(const plan::Entry& entry) {
     }
   }
   return owners;
+}
+
+// Whether the group reads the tensor or a view of it.
+bool Reads(const plan::Body& plan, const plan::Group& group, plan::Index tensor) {
+  return std::any_of(group.reads.begin(), group.reads.end(), [&](plan::Index read) {
+    std::optional<plan::Index> of = read;
+    while (of && *of != tensor) of = plan.tensors[*of].alias_of;
+    return of.has_value();
+  });
 }
 
 Status CheckRunnable(const plan::Operator& op) {
@@ -161,7 +172,11 @@ class RunGraphBuilder {
  private:
   Status AddNodes(const plan::Entry& entry, const plan::Variant* variant, const Members& members,
                   std::uint32_t frame);
-  Status AddGroup(const plan::Entry& entry, const plan::Group& group, std::uint32_t frame);
+  Status AddGroup(const plan::Entry& entry, const plan::Group& group, std::uint32_t frame,
+                  const std::vector<device::KeptWeight>& kept);
+  Status AddWeights(const plan::Group& group, const std::vector<device::KeptWeight>& kept,
+                    Node& node);
+  bool Fetches(const Node& node, const CoreSet& allowed) const;
   Status AddOperator(const plan::Entry& entry, plan::Index op, const plan::Group* owner,
                      std::uint32_t frame);
   Status Place(plan::PlacementMode mode, const Result<device::ResolvedPlacement>& found,
@@ -185,13 +200,43 @@ Status RunGraphBuilder::Place(plan::PlacementMode mode,
   for (device::CoreIndex core : resolved.planned) node.planned.push_back(CoreId(core));
   // A preferred step may be stolen by any core of its classes.
   if (node.mode == plan::PlacementMode::kPreferred) domain.allowed = domain.of_class;
-  domain.weighed = SpansClasses(domain.allowed, device_);
+  domain.weighed = SpansClasses(domain.allowed, device_) || Fetches(node, domain.allowed);
   node.domain = domains_.Intern(domain);
   return Status();
 }
 
+// Whether what the node costs depends on which of its cores has its weights.
+bool RunGraphBuilder::Fetches(const Node& node, const CoreSet& allowed) const {
+  const std::span<const NodeWeight> weights = graph_.weights(node);
+  return allowed.size() > 1 &&
+         std::any_of(weights.begin(), weights.end(),
+                     [&](const NodeWeight& of) { return !(of.users & allowed).empty(); });
+}
+
+Status RunGraphBuilder::AddWeights(const plan::Group& group,
+                                   const std::vector<device::KeptWeight>& kept, Node& node) {
+  if (kept.empty()) return Status();
+  std::vector<NodeWeight>& all = graph_.weights_;
+  node.first_weight = static_cast<std::uint32_t>(all.size());
+  std::int64_t bytes = 0;
+  for (const device::KeptWeight& of : kept) {
+    NodeWeight weight{of.weight, {}, ToSet(of.cores), ToSet(of.users)};
+    std::copy_if(of.tensors.begin(), of.tensors.end(), std::back_inserter(weight.tensors),
+                 [&](plan::Index tensor) { return Reads(plan_, group, tensor); });
+    if (weight.tensors.empty()) continue;
+    all.push_back(std::move(weight));
+    bytes += of.weight.bytes;
+    if (bytes > device::kMaxStepBytes) {
+      return base::OutOfRange(absl::StrCat("group \"", group.name, "\": its resident weights take ",
+                                           "more than ", device::kMaxStepBytes, " bytes"));
+    }
+  }
+  node.weight_count = static_cast<std::uint32_t>(all.size()) - node.first_weight;
+  return Status();
+}
+
 Status RunGraphBuilder::AddGroup(const plan::Entry& entry, const plan::Group& group,
-                                 std::uint32_t frame) {
+                                 std::uint32_t frame, const std::vector<device::KeptWeight>& kept) {
   Node node;
   node.entry = &entry;
   node.frame = frame;
@@ -202,6 +247,7 @@ Status RunGraphBuilder::AddGroup(const plan::Entry& entry, const plan::Group& gr
   if (node.call == nullptr) {
     node.group = &group;
     node.shards = &group.shards;
+    LEEWAY_RETURN_IF_ERROR(AddWeights(group, kept, node));
     LEEWAY_RETURN_IF_ERROR(
         Place(group.placement.mode, device::ResolveGroup(entry, group, device_), node));
   }
@@ -242,11 +288,15 @@ Status RunGraphBuilder::AddNodes(const plan::Entry& entry, const plan::Variant* 
     return base::ResourceExhausted(absl::StrCat(
         "entry \"", entry.name, "\": calls expand to more than ", RunGraph::kMaxNodes, " groups"));
   }
+  std::vector<device::KeptWeight> kept;
+  if (variant != nullptr) {
+    LEEWAY_ASSIGN_OR_RETURN(kept, device::KeptWeights(plan_, *variant, device_));
+  }
   const std::vector<const plan::Group*> owners =
       variant ? std::vector<const plan::Group*>() : Owners(entry);
   for (std::size_t n = 0; n < members.size(); ++n) {
     const plan::Index i = members[n];
-    LEEWAY_RETURN_IF_ERROR(variant ? AddGroup(entry, variant->groups[i], frame)
+    LEEWAY_RETURN_IF_ERROR(variant ? AddGroup(entry, variant->groups[i], frame, kept)
                                    : AddOperator(entry, i, owners[i], frame));
   }
   return Status();
@@ -309,6 +359,17 @@ Status RunGraphBuilder::AddFrame(const plan::Entry& entry, const plan::Variant* 
   graph_.frames_[index] = frame;
   graph_.depth_ = std::max(graph_.depth_, depth + 1);
   return Status();
+}
+
+absl::InlinedVector<plan::Index, 4> RunGraph::FoundOn(const Node& n,
+                                                      const device::CoreClass& core) const {
+  absl::InlinedVector<plan::Index, 4> tensors;
+  for (const NodeWeight& of : weights(n)) {
+    if (!of.users.Contains(CoreId(core.first_core))) continue;
+    tensors.insert(tensors.end(), of.tensors.begin(), of.tensors.end());
+  }
+  std::sort(tensors.begin(), tensors.end());
+  return tensors;
 }
 
 Result<RunGraph> RunGraph::OfVariant(const plan::Body& plan, const plan::Entry& entry,

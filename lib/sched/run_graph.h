@@ -11,6 +11,8 @@
 #include <span>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
+#include "device/kept_weights.h"
 #include "device/spec.h"
 #include "leeway/status.h"
 #include "plan/body.h"
@@ -34,10 +36,18 @@ struct Node {
   std::uint32_t callee = 0;  // frame of a call
   std::uint32_t first_successor = 0, successor_count = 0;
   std::uint32_t first_predecessor = 0, predecessor_count = 0;
+  std::uint32_t first_weight = 0, weight_count = 0;  // that some core keeps between runs
   DomainId domain;
   plan::PlacementMode mode = plan::PlacementMode::kAny;
   std::vector<CoreId> planned;    // shard i on planned[i mod size]; empty for ANY
   std::uint32_t criticality = 0;  // larger is nearer to deciding the run's end
+};
+
+// A weight that a step finds in place on the cores that keep it, and fetches on the other users.
+struct NodeWeight {
+  device::Weight weight;
+  absl::InlinedVector<plan::Index, 1> tensors;  // of this content that the group reads
+  CoreSet kept, users;
 };
 
 // A body that runs as a whole, once (frame 0) or as often as its call says. Its nodes are
@@ -59,7 +69,8 @@ class RunGraph {
   // edges: a group starts when what is before it has ended, wherever that ran. kNotFound for a
   // placement the device lacks, kFailedPrecondition for a call without a variant to run,
   // kUnimplemented for sequences, collectives, sends and host work, and for a schedule that starts
-  // the shards of two groups in two orders, kResourceExhausted beyond the bounds.
+  // the shards of two groups in two orders, kResourceExhausted beyond the bounds, kOutOfRange for a
+  // group whose kept weights exceed device::kMaxStepBytes.
   static Result<RunGraph> OfVariant(const plan::Body& plan, const plan::Entry& entry,
                                     const plan::Variant& variant, const device::Spec& device,
                                     DomainTable& domains);
@@ -77,6 +88,12 @@ class RunGraph {
   std::span<const std::uint32_t> predecessors(const Node& n) const {
     return {back_edges_.data() + n.first_predecessor, n.predecessor_count};
   }
+  // Distinct by key.
+  std::span<const NodeWeight> weights(const Node& n) const {
+    return {weights_.data() + n.first_weight, n.weight_count};
+  }
+  // The weights that the node's costs on a class of cores take as in place, rising.
+  absl::InlinedVector<plan::Index, 4> FoundOn(const Node& n, const device::CoreClass& core) const;
   // Null for the generic graph.
   const plan::Variant* variant() const { return variant_; }
 
@@ -90,6 +107,7 @@ class RunGraph {
   std::vector<Node> nodes_;
   std::vector<Frame> frames_;
   std::vector<std::uint32_t> edges_, back_edges_;
+  std::vector<NodeWeight> weights_;
   std::uint32_t depth_ = 1;
 };
 

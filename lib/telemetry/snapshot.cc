@@ -86,6 +86,10 @@ void AddTo(CoreTelemetry& to, const CoreTelemetry& from, Adder& adder) {
   adder.Add(to.steps, from.steps, "steps of a core");
   adder.Add(to.dram_bytes, from.dram_bytes, "dram_bytes");
   adder.Add(to.energy_pj, from.energy_pj, "energy_pj");
+  adder.Add(to.weight_hits, from.weight_hits, "weight_hits");
+  adder.Add(to.weight_misses, from.weight_misses, "weight_misses");
+  adder.Add(to.weight_evictions, from.weight_evictions, "weight_evictions");
+  adder.Add(to.weight_bytes, from.weight_bytes, "weight_bytes");
 }
 
 void AddTo(GroupTelemetry& to, const GroupTelemetry& from, Adder& adder) {

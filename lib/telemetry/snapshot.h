@@ -93,6 +93,9 @@ struct CoreTelemetry {
   std::uint64_t steps = 0;
   std::int64_t dram_bytes = 0;
   std::int64_t energy_pj = 0;
+  // Weights that stay between runs: found, not found and fetched, evicted; bytes fetched.
+  std::uint64_t weight_hits = 0, weight_misses = 0, weight_evictions = 0;
+  std::int64_t weight_bytes = 0;
 
   friend bool operator==(const CoreTelemetry&, const CoreTelemetry&) = default;
 };

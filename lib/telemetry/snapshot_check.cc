@@ -99,7 +99,8 @@ Status CheckCore(const CoreTelemetry& core, const std::string& path) {
   LEEWAY_RETURN_IF_ERROR(CheckName(core.name, path + ".name"));
   LEEWAY_RETURN_IF_ERROR(CheckNotNegative(core.busy.count(), path + ".busy_ns"));
   LEEWAY_RETURN_IF_ERROR(CheckNotNegative(core.dram_bytes, path + ".dram_bytes"));
-  return CheckNotNegative(core.energy_pj, path + ".energy_pj");
+  LEEWAY_RETURN_IF_ERROR(CheckNotNegative(core.energy_pj, path + ".energy_pj"));
+  return CheckNotNegative(core.weight_bytes, path + ".weight_bytes");
 }
 
 // The fallback time may be negative: generic time less what was predicted.

@@ -243,10 +243,16 @@ void Write(const CoreTelemetry& in, pb::CoreTelemetry& out) {
   out.set_steps(in.steps);
   out.set_dram_bytes(in.dram_bytes);
   out.set_energy_pj(in.energy_pj);
+  out.set_weight_hits(in.weight_hits);
+  out.set_weight_misses(in.weight_misses);
+  out.set_weight_evictions(in.weight_evictions);
+  out.set_weight_bytes(in.weight_bytes);
 }
 
 Result<CoreTelemetry> Read(const pb::CoreTelemetry& in, const std::string&) {
-  return CoreTelemetry{in.name(), Nanos(in.busy_ns()), in.steps(), in.dram_bytes(), in.energy_pj()};
+  return CoreTelemetry{in.name(),          Nanos(in.busy_ns()),   in.steps(),
+                       in.dram_bytes(),    in.energy_pj(),        in.weight_hits(),
+                       in.weight_misses(), in.weight_evictions(), in.weight_bytes()};
 }
 
 void Write(const LengthWindow& in, pb::LengthWindow& out) {

@@ -51,6 +51,7 @@ TEST_CASE("what a description leaves out has its stated default", "[device][unit
   CHECK(core.dataflow == Dataflow::kWeightStationary);
   CHECK(core.core_clock_hz == std::vector<std::int64_t>{1'000'000'000, 1'000'000'000});
   CHECK(core.DtypeFactor(DType::kF32) == 1);
+  CHECK(core.tile_bytes() == core.sram_bytes);
   CHECK(spec->step_launch == Nanos(0));
   CHECK_FALSE(spec->calibration_residual.has_value());
 }
@@ -61,6 +62,7 @@ TEST_CASE("how a core computes is what its description says", "[device][unit]") 
   core.set_compute_mode(pb::CoreClass::SCALESIM);
   core.set_dataflow(pb::CoreClass::OUTPUT_STATIONARY);
   core.mutable_array()->set_drain(true);
+  core.set_resident_bytes(1000);
   core.set_conv_lowering(pb::CoreClass::PER_TAP);
   auto& count = *core.mutable_vector()->add_op_counts();
   count.set_kind("gelu");
@@ -70,6 +72,8 @@ TEST_CASE("how a core computes is what its description says", "[device][unit]") 
   CHECK(spec->classes[0].mode == ComputeMode::kScaleSim);
   CHECK(spec->classes[0].dataflow == Dataflow::kOutputStationary);
   CHECK(spec->classes[0].drain);
+  CHECK(spec->classes[0].resident_bytes == 1000);
+  CHECK(spec->classes[0].tile_bytes() == (1 << 20) - 1000);
   CHECK(spec->classes[0].conv_lowering == ConvLowering::kPerTap);
   CHECK(spec->classes[0].OpsPerElement("gelu", 25) == 45);
   CHECK(spec->classes[0].OpsPerElement("relu", 1) == 1);
@@ -240,6 +244,10 @@ TEST_CASE("every slip in a description is named with its path and bound", "[devi
        [](auto& d) {
          d.mutable_core_classes(0)->set_sram_bytes(std::numeric_limits<std::int64_t>::max());
        }},
+      {"core_classes[0].resident_bytes: 1048576 is not in [0, 1048575]",
+       [](auto& d) { d.mutable_core_classes(0)->set_resident_bytes(1 << 20); }},
+      {"core_classes[0].resident_bytes: -1 is not in [0, 1048575]",
+       [](auto& d) { d.mutable_core_classes(0)->set_resident_bytes(-1); }},
       {"core_classes[0].dma.bytes_per_second: 0 is not in [1000000, 1000000000000000]",
        [](auto& d) { d.mutable_core_classes(0)->clear_dma(); }},
       {"core_classes[0].dma.engines: 1025 is not in [1, 1024]",

@@ -4,6 +4,7 @@
 #ifndef LEEWAY_TESTS_EXEC_HARNESS_H_
 #define LEEWAY_TESTS_EXEC_HARNESS_H_
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -69,11 +70,11 @@ class Watch final : public sched::Observer, public exec::StepListener {
     if (on_started) on_started(core, step);
     attributor_.OnStarted(core, step);
   }
-  void OnFinished(sched::CoreId core, const sched::StepRef& step, Nanos duration,
-                  Nanos throttled) override {
-    laws_.Finished(core, duration);
-    if (on_finished) on_finished(core, step, duration);
-    attributor_.OnFinished(core, step, duration, throttled);
+  void OnFinished(sched::CoreId core, const sched::StepRef& step,
+                  const exec::StepTimes& times) override {
+    laws_.Finished(core, times.duration);
+    if (on_finished) on_finished(core, step, times.duration);
+    attributor_.OnFinished(core, step, times);
   }
   void OnRunEnded(sched::RunId run) override { attributor_.OnRunEnded(run); }
 
@@ -94,10 +95,10 @@ class Harness {
               if (on_ok) on_ok(record);
             },
             [](const sched::Request&, Outcome) {}),
-        laws_(world, scheduler, domains_, *device_, options.moving),
+        laws_(world, scheduler, domains_, *device_, WithMoving(options).moving),
         watch(attributor_, laws_),
         world(*device_, &watch),
-        scheduler(world, *device_, domains_, options, &watch) {
+        scheduler(world, *device_, domains_, WithMoving(options), &watch) {
     world.Attach(scheduler);
     attributor_.Attach(world);
   }
@@ -162,6 +163,18 @@ class Harness {
   std::function<void()> after_instant;
 
  private:
+  // Unless the test says what moving costs, it is what the world says.
+  sched::SchedulerOptions WithMoving(sched::SchedulerOptions options) {
+    const bool keeps = std::any_of(device_->classes.begin(), device_->classes.end(),
+                                   [](const auto& of) { return of.resident_bytes > 0; });
+    if (keeps && !options.moving) {
+      options.moving = [this](const sched::Run& run, sched::NodeId node, sched::CoreId core) {
+        return world.FetchTime(run, node, core);
+      };
+    }
+    return options;
+  }
+
   std::shared_ptr<const device::Spec> device_;
   sched::DomainTable domains_;
   std::shared_ptr<sched::Model> model_;

@@ -91,7 +91,8 @@ inline Snapshot RandomSnapshot(base::Prng& prng, const std::string& replica) {
   for (std::uint64_t n = prng.Below(4); n > 0; --n) s.streams.push_back(RandomStream(prng));
   for (std::uint64_t n = prng.Below(4); n > 0; --n) {
     s.cores.push_back({RandomName(prng, "core_"), Nanos(RandomAmount(prng)), prng.Below(99),
-                       RandomAmount(prng), RandomAmount(prng)});
+                       RandomAmount(prng), RandomAmount(prng), prng.Below(99), prng.Below(99),
+                       prng.Below(99), RandomAmount(prng)});
   }
   for (std::uint64_t n = prng.Below(6); n > 0; --n) s.lengths.push_back(RandomWindow(prng));
   for (std::uint64_t n = prng.Below(6); n > 0; --n) {

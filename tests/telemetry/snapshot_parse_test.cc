@@ -178,6 +178,8 @@ TEST_CASE("other values out of range are refused by path", "[telemetry][unit]") 
         "plan_digest: 3 bytes are not a digest of 32");
   CHECK(ErrorAfter([](S& s) { s.mutable_cores(0)->set_energy_pj(-1); }) ==
         "cores[0].energy_pj: -1 is negative");
+  CHECK(ErrorAfter([](S& s) { s.mutable_cores(0)->set_weight_bytes(-1); }) ==
+        "cores[0].weight_bytes: -1 is negative");
   CHECK(ErrorAfter([](S& s) { s.mutable_streams(0)->set_priority_level(64); }) ==
         "streams[0].priority_level: 64 exceeds 63");
   CHECK(ErrorAfter([](S& s) {
