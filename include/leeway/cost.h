@@ -73,7 +73,10 @@ struct OperatorCost {
   ArrayTraffic array_traffic;
   // Of the step; a run's own launch is not in.
   Nanos launch{0}, fill{0}, body{0}, drain{0};
-  // Joules; energy_reason says why there are none.
+  // Joules: of the events of this step, and of the whole device's static power over time(). Each
+  // is absent where the device states no such power, and energy_reason says so.
+  std::optional<double> dynamic_energy_j, static_energy_j;
+  // Both; absent without the dynamic one.
   std::optional<double> energy_j;
   std::string energy_reason;
   CostBound bound = CostBound::kCompute;

@@ -16,10 +16,17 @@ inline namespace v0 {
 
 enum class CheckKind {
   kPrediction,  // the reference is no input of the model: evidence
-  kPlumbing,    // a preset was fitted to it: shows only that the figure arrives
+  // No evidence about a device: a preset was fitted to it, or it is mathematics. Shows only that
+  // the figure arrives.
+  kPlumbing,
 };
 // "prediction", "plumbing"
 const char* CheckKindName(CheckKind kind);
+
+enum class CheckRule {
+  kWithin,  // ours is the reference, but for the tolerance
+  kAtMost,  // the reference is a bound that ours stays below, but for the tolerance
+};
 
 struct ModelCheck {
   // Which check of docs/cost_model.md, and of what: "V5", "[128, 128]² on four arrays".
@@ -29,6 +36,7 @@ struct ModelCheck {
   // Accepted relative error; 0: exact.
   double tolerance = 0;
   CheckKind kind = CheckKind::kPrediction;
+  CheckRule rule = CheckRule::kWithin;
   // Where the reference comes from.
   std::string source = {};
   // Of a check that fails: why.

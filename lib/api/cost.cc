@@ -94,6 +94,20 @@ ArrayTraffic TrafficOf(const StepDetail& detail, const CoreClass& core) {
   return traffic;
 }
 
+// As a simulation counts them (SimSummary::energy_j).
+void SetEnergy(const device::StepCost& step, const Spec& device, OperatorCost& cost) {
+  const device::EventEnergy one = device.event_energy();
+  const bool dynamic = one.mac > 0 || one.vector_op > 0 || one.sram_byte > 0 || one.dram_byte > 0;
+  const double seconds = static_cast<double>(cost.time().count()) * 1e-9;
+  if (dynamic) cost.dynamic_energy_j = static_cast<double>(step.energy_pj) * 1e-12;
+  if (device.power.static_watts > 0) cost.static_energy_j = device.power.static_watts * seconds;
+  if (dynamic) cost.energy_j = *cost.dynamic_energy_j + cost.static_energy_j.value_or(0);
+  if (dynamic && cost.static_energy_j) return;
+  cost.energy_reason = "device " + device.name + " states no " +
+                       (dynamic ? "static power" : "power of its units and its DRAM") +
+                       (dynamic || cost.static_energy_j ? "" : ", and no static power");
+}
+
 OperatorCost CostFrom(const StepDetail& detail, const CoreClass& core, const Spec& device,
                       const OperatorSpec& spec) {
   const device::StepCost& step = detail.cost;
@@ -111,7 +125,7 @@ OperatorCost CostFrom(const StepDetail& detail, const CoreClass& core, const Spe
   cost.fill = step.fill;
   cost.body = step.BodyAlone(std::max<device::ByteUnits>(device.dram_rate() / spec.shards, 1));
   cost.drain = step.drain;
-  cost.energy_reason = "energy is not modelled for single operators yet";
+  SetEnergy(step, device, cost);
   // In the order of device::Bound.
   cost.bound = static_cast<CostBound>(step.bound);
   cost.bound_reason = device::ReasonOf(detail, core, device, spec.shards);

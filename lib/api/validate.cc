@@ -32,6 +32,7 @@ const char* CheckKindName(CheckKind kind) {
 double ModelCheck::error() const { return reference == 0 ? ours : ours / reference - 1; }
 
 bool ModelCheck::ok() const {
+  if (rule == CheckRule::kAtMost) return ours <= reference * (1 + tolerance);
   if (tolerance == 0) return ours == reference;
   const double off = error();
   return (off < 0 ? -off : off) <= tolerance;
@@ -39,8 +40,10 @@ bool ModelCheck::ok() const {
 
 Result<std::vector<ModelCheck>> ValidateModel(const ValidateOptions& options) {
   LEEWAY_ASSIGN_OR_RETURN(api::Checks all, api::ScaleSimChecks(options));
-  LEEWAY_ASSIGN_OR_RETURN(api::Checks operators, api::OperatorChecks());
-  Append(all, std::move(operators));
+  for (const auto& group : {api::TransferChecks, api::OperatorChecks, api::PowerChecks}) {
+    LEEWAY_ASSIGN_OR_RETURN(api::Checks more, group());
+    Append(all, std::move(more));
+  }
   std::stable_sort(all.begin(), all.end(), [](const ModelCheck& a, const ModelCheck& b) {
     return NumberOf(a) < NumberOf(b);
   });

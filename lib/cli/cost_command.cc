@@ -1,6 +1,7 @@
 // leeway cost: operators by themselves.
 
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,9 @@ class CostCommand : public Command {
         "=]. All take dtype= (default bf16) and kind= (gelu, softmax, …: how many operations an "
         "element takes); products take tile_m=,tile_n=,tile_k=, else the tile is searched.",
         "'cycles' are those of the unit that computes; 'time' adds the launch, what the DRAM takes "
-        "beyond that, and the first and last tile. 'bound' is what decided: compute, vector, "
+        "beyond that, and the first and last tile. 'energy' is that of the operator's events and "
+        "of "
+        "the whole device's static power meanwhile. 'bound' is what decided: compute, vector, "
         "bandwidth, sram (operands are read again because they do not fit) or launch."};
   }
   std::vector<std::string_view> examples() const override {
@@ -75,6 +78,7 @@ class CostCommand : public Command {
 struct Sum {
   std::int64_t cycles = 0, dram_bytes = 0;
   Nanos time{0};
+  std::optional<double> energy_j = 0.;  // nothing unless all have one
 };
 
 Sum SumOf(const std::vector<OperatorCost>& costs) {
@@ -83,8 +87,17 @@ Sum SumOf(const std::vector<OperatorCost>& costs) {
     sum.cycles += cost.cycles;
     sum.dram_bytes += cost.dram_bytes;
     sum.time += cost.time();
+    if (sum.energy_j && cost.energy_j) {
+      *sum.energy_j += *cost.energy_j;
+    } else {
+      sum.energy_j = std::nullopt;
+    }
   }
   return sum;
+}
+
+std::string EnergyText(const std::optional<double>& joules) {
+  return joules ? FormatEnergy(*joules) : "unknown";
 }
 
 std::string Explained(const OperatorCost& cost) {
@@ -101,17 +114,18 @@ std::string Explained(const OperatorCost& cost) {
 
 std::string CostCommand::Screen(const std::vector<OperatorCost>& costs, const Device& device,
                                 const Ink& ink) const {
-  Table table({"operator", "cycles", "of peak", "DRAM", "SRAM", "time", "bound"});
+  Table table({"operator", "cycles", "of peak", "DRAM", "SRAM", "time", "energy", "bound"});
   const auto count = [](std::int64_t value) { return static_cast<double>(value); };
   for (const OperatorCost& cost : costs) {
     table.Add({cost.name, FormatCount(count(cost.cycles)), FormatPercent(cost.utilization, 1),
                FormatBytes(count(cost.dram_bytes)), FormatBytes(count(cost.sram_peak_bytes)),
-               FormatDuration(cost.time()), CostBoundName(cost.bound)});
+               FormatDuration(cost.time()), EnergyText(cost.energy_j), CostBoundName(cost.bound)});
   }
   if (costs.size() > 1) {
     const Sum sum = SumOf(costs);
     table.AddStrong({"in all", FormatCount(count(sum.cycles)), "",
-                     FormatBytes(count(sum.dram_bytes)), "", FormatDuration(sum.time), ""});
+                     FormatBytes(count(sum.dram_bytes)), "", FormatDuration(sum.time),
+                     EnergyText(sum.energy_j), ""});
   }
   std::string text =
       ink.Bold("One core of " + std::string(device.name()) +
@@ -145,11 +159,13 @@ Json ObjectOf(const OperatorCost& cost, bool explain) {
   object["fill_ns"] = cost.fill.count();
   object["body_ns"] = cost.body.count();
   object["drain_ns"] = cost.drain.count();
-  if (cost.energy_j) {
-    object["energy_j"] = *cost.energy_j;
-  } else {
-    SetAbsent(object, "energy_j", cost.energy_reason);
-  }
+  const auto set = [&](const char* key, const std::optional<double>& joules) {
+    if (!joules) return SetAbsent(object, key, cost.energy_reason);
+    object[key] = *joules;
+  };
+  set("energy_j", cost.energy_j);
+  set("dynamic_energy_j", cost.dynamic_energy_j);
+  set("static_energy_j", cost.static_energy_j);
   object["bound"] = CostBoundName(cost.bound);
   object["bound_reason"] = cost.bound_reason;
   if (!explain) return object;
@@ -174,6 +190,7 @@ std::string CostCommand::Document(const std::vector<OperatorCost>& costs,
   const Sum sum = SumOf(costs);
   document["total"] = {
       {"cycles", sum.cycles}, {"dram_bytes", sum.dram_bytes}, {"ns", sum.time.count()}};
+  if (sum.energy_j) document["total"]["energy_j"] = *sum.energy_j;
   return JsonText(document);
 }
 

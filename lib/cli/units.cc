@@ -148,8 +148,8 @@ std::string FormatBytes(double bytes) {
 }
 
 std::string FormatEnergy(double joules) {
-  static constexpr std::array<Unit, 5> kUnits = {
-      {{"mJ", 1e-3}, {"J", 1}, {"kJ", 1e3}, {"MJ", 1e6}, {"GJ", 1e9}}};
+  static constexpr std::array<Unit, 6> kUnits = {
+      {{"µJ", 1e-6}, {"mJ", 1e-3}, {"J", 1}, {"kJ", 1e3}, {"MJ", 1e6}, {"GJ", 1e9}}};
   return InUnits(joules, kUnits);
 }
 

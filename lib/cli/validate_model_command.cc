@@ -25,7 +25,7 @@ class ValidateModelCommand : public Command {
     return {
         "Recomputes published figures and shows both, the error and what is accepted. A prediction "
         "is evidence: the figure is no input of the model. Plumbing only shows that what a device "
-        "was fitted to arrives.",
+        "was fitted to, or what mathematics demands, arrives.",
         "With --scalesim also every row of a file of SCALE-Sim results, with the columns dataflow, "
         "R, C, M, N, K, scalesim_compute_cycles, ifmap_sram_reads, filter_sram_reads and "
         "ofmap_sram_writes.",
@@ -50,7 +50,10 @@ std::size_t Failed(const Checks& checks) {
 }
 
 std::string Accepted(const ModelCheck& check) {
-  return check.tolerance == 0 ? "exact" : "± " + FormatPercent(check.tolerance, 0);
+  if (check.rule == CheckRule::kAtMost) return "at most";
+  if (check.tolerance == 0) return "exact";
+  if (check.tolerance < 1e-4) return "± " + FormatShortest(check.tolerance);
+  return "± " + FormatPercent(check.tolerance, check.tolerance < 0.01 ? 2 : 0);
 }
 
 // A line of its own for what each is, as it may be long.
@@ -59,8 +62,8 @@ std::string Screen(const Checks& checks, const Ink& ink) {
   for (const ModelCheck& check : checks) {
     const std::string verdict = check.ok() ? "ok    " : ink.Error("failed");
     text += verdict + "  " + check.name + (check.name.size() < 3 ? "   " : "  ") + check.what +
-            "\n             ours " + FormatCount(check.ours) + ", reference " +
-            FormatCount(check.reference) + " " + check.unit + ": " +
+            "\n             ours " + FormatNumber(check.ours) + ", reference " +
+            FormatNumber(check.reference) + " " + check.unit + ": " +
             FormatSignedPercent(check.error()) + ", " + Accepted(check) + ", " +
             CheckKindName(check.kind) + "\n             " + ink.Faint(Wrapped(check.source, 13)) +
             "\n";
@@ -88,6 +91,7 @@ std::string Document(const Checks& checks) {
                    {"unit", check.unit},
                    {"error", check.error()},
                    {"tolerance", check.tolerance},
+                   {"rule", check.rule == CheckRule::kAtMost ? "at_most" : "within"},
                    {"kind", CheckKindName(check.kind)},
                    {"ok", check.ok()},
                    {"source", check.source}};

@@ -61,6 +61,7 @@ class Terms {
     AddEdge("fill", of_.first_bytes, cost_.fill);
     AddEdge("drain", of_.last_bytes, cost_.drain);
     AddTime();
+    AddEnergy();
     return std::move(terms_);
   }
 
@@ -237,14 +238,35 @@ class Terms {
   }
 
   void AddTime() {
-    const Nanos all = cost_.launch + cost_.Alone(device_.dram_rate() / shards_);
     Add("time",
         std::to_string(cost_.launch.count()) + " launch + " + std::to_string(cost_.fill.count()) +
             " fill + max(" + std::to_string(cost_.compute.count()) + " compute, " +
             Text(Ceil(Transfer())) + " transfer) + " + std::to_string(cost_.drain.count()) +
             " drain",
-        static_cast<double>(all.count()), "ns");
+        static_cast<double>(Time().count()), "ns");
   }
+
+  // Only what the device states the power of.
+  void AddEnergy() {
+    const EventEnergy one = device_.event_energy();
+    const StepEvents events = EventsOf(shape_, of_, core_, one);
+    std::string sum;
+    const auto add = [&](double count, const char* what, double pj) {
+      if (count == 0 || pj == 0) return;
+      sum += (sum.empty() ? "" : " + ") + Text(count) + " " + what + " · " + Text(pj);
+    };
+    add(events.macs, "multiply-adds", one.mac);
+    add(events.vector_ops, "operations", one.vector_op);
+    add(events.dram_bytes, "DRAM bytes", one.dram_byte);
+    add(events.sram_bytes, "SRAM bytes", one.sram_byte);
+    if (!sum.empty()) Add("dynamic", sum + " pJ", static_cast<double>(cost_.energy_pj), "pJ");
+    if (device_.power.static_watts == 0) return;
+    const double ns = static_cast<double>(Time().count());
+    Add("static", Text(device_.power.static_watts) + " W of the device · " + Text(ns) + " ns",
+        device_.power.static_watts * ns, "nJ");
+  }
+
+  Nanos Time() const { return cost_.launch + cost_.Alone(device_.dram_rate() / shards_); }
 
   const GroupShape& shape_;
   const Tile& tile_;

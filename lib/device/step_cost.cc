@@ -118,16 +118,11 @@ Result<StepCost> Assemble(const StepSource& source, const GroupShape& shape, con
   cost.drain = Nanos(base::RoundToInt64(tile.drain_ns).value_or(0));
   cost.dram_bytes = static_cast<std::int64_t>(Ceil(tile.dram_bytes));
   cost.sram_peak_bytes = static_cast<std::int64_t>(Ceil(tile.sram_bytes));
-  const double macs = Macs(shape);
   const EventEnergy energy = device.event_energy();
-  const auto rounded_macs = base::RoundToInt64(macs);
-  const auto vector_ops = base::RoundToInt64(shape.vector_ops);
-  double energy_pj_exact =
-      macs * energy.mac + shape.vector_ops * energy.vector_op + tile.dram_bytes * energy.dram_byte;
-  if (energy.sram_byte > 0) {
-    energy_pj_exact += energy.sram_byte * (SramBytes(shape, core) + tile.dram_bytes);
-  }
-  const auto energy_pj = base::RoundToInt64(energy_pj_exact);
+  const StepEvents events = EventsOf(shape, tile, core, energy);
+  const auto rounded_macs = base::RoundToInt64(events.macs);
+  const auto vector_ops = base::RoundToInt64(events.vector_ops);
+  const auto energy_pj = base::RoundToInt64(events.Picojoules(energy));
   if (!rounded_macs || !vector_ops || !energy_pj) {
     return base::OutOfRange(source.Describe() + ": one step's operations exceed 64 bits");
   }
@@ -268,6 +263,19 @@ Result<StepCost> WithCopies(StepCost cost, const plan::Body& plan, const plan::G
 }
 
 }  // namespace
+
+double StepEvents::Picojoules(const EventEnergy& of_one) const {
+  double pj = macs * of_one.mac + vector_ops * of_one.vector_op + dram_bytes * of_one.dram_byte;
+  if (sram_bytes > 0) pj += of_one.sram_byte * sram_bytes;
+  return pj;
+}
+
+StepEvents EventsOf(const GroupShape& shape, const TileCost& tile, const CoreClass& core,
+                    const EventEnergy& of_one) {
+  StepEvents events{Macs(shape), shape.vector_ops, tile.dram_bytes, 0};
+  if (of_one.sram_byte > 0) events.sram_bytes = SramBytes(shape, core) + tile.dram_bytes;
+  return events;
+}
 
 double FairRate(const CoreClass& core, const Spec& device, std::int64_t shards) {
   const double fair = static_cast<double>(device.dram_bytes_per_second) /

@@ -30,6 +30,16 @@ Result<StepDetail> OperatorDetail(const plan::Body& plan, const plan::Entry& ent
                                   std::int64_t shards, const CoreClass& core, const Spec& device,
                                   const plan::Tiling& tiling = {});
 
+// What a step spends dynamic energy on. `sram_bytes` are those between the units, the SRAM and the
+// DMA; 0 where the device charges none.
+struct StepEvents {
+  double macs = 0, vector_ops = 0, dram_bytes = 0, sram_bytes = 0;
+
+  double Picojoules(const EventEnergy& of_one) const;
+};
+StepEvents EventsOf(const GroupShape& shape, const TileCost& tile, const CoreClass& core,
+                    const EventEnergy& of_one);
+
 // Bytes per nanosecond that one of `shards` equal flows gets.
 double FairRate(const CoreClass& core, const Spec& device, std::int64_t shards);
 

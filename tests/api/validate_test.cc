@@ -47,6 +47,57 @@ TEST_CASE("V2: arrays read and write as often as SCALE-Sim counts", "[api][predi
   CheckAll("V2", 8);
 }
 
+TEST_CASE("V3: transfers take what the lines of TPU v4 say", "[api][plumbing]") {
+  CheckAll("V3", 6);
+}
+
+TEST_CASE("V4: two transfers at once are within 10 % of TPU v4, their sums 3 %, but for hbm-cmem",
+          "[api][prediction]") {
+  const std::vector<ModelCheck> checks = Of("V4");
+  CHECK(checks.size() == 19);
+  std::size_t missed = 0;
+  for (const ModelCheck& check : checks) {
+    CAPTURE(check.what, check.ours, check.reference, check.error());
+    CHECK(check.kind == CheckKind::kPrediction);
+    CHECK(check.tolerance <= 0.10);
+    if (check.what.find("sum") != std::string::npos) CHECK(check.tolerance == 0.03);
+    // Unfair pairs whose sum no sharing gives: not met, and the table says so.
+    if (check.what.find("hbm-cmem") != std::string::npos) {
+      ++missed;
+      CHECK_FALSE(check.ok());
+      CHECK(check.error() < 0.25);
+      CHECK_FALSE(check.note.empty());
+    } else {
+      CHECK(check.ok());
+    }
+  }
+  CHECK(missed == 2);
+}
+
+TEST_CASE("V6: a queue of launches hides the host behind long kernels as TPU v4 does",
+          "[api][plumbing]") {
+  CheckAll("V6", 4);
+}
+
+TEST_CASE(
+    "V9: voltages are the firmware's, and twice the power limit settles at it within a second",
+    "[api][plumbing]") {
+  CheckAll("V9", 6);
+}
+
+TEST_CASE("V10: a thermal step is its exponential, energy the integral of power",
+          "[api][plumbing]") {
+  CheckAll("V10", 2);
+}
+
+TEST_CASE("V11: a TPU v4 draws 90 W idle and at most 300 W with everything on", "[api][plumbing]") {
+  CheckAll("V11", 3);
+}
+
+TEST_CASE("V12: links share as the definition of fairness says", "[api][plumbing]") {
+  CheckAll("V12", 4);
+}
+
 TEST_CASE("V5: products on a TPU v4 are within 10 % where operands are resident, else 15 %",
           "[api][prediction]") {
   CheckAll("V5", 4);
@@ -95,6 +146,18 @@ TEST_CASE("every check has a source, a unit, a kind and a tolerance, in the orde
   }));
   // What the fill of the TPU v4 was fitted to.
   CHECK(plumbing >= 1);
+}
+
+TEST_CASE("a bound accepts what stays below it, and its tolerance", "[api][unit]") {
+  ModelCheck check{.name = "V11", .what = "x", .ours = 10, .reference = 300};
+  check.rule = CheckRule::kAtMost;
+  CHECK(check.ok());
+  check.ours = 300;
+  CHECK(check.ok());
+  check.ours = 301;
+  CHECK_FALSE(check.ok());
+  check.tolerance = 0.01;
+  CHECK(check.ok());
 }
 
 TEST_CASE("an exact check accepts no difference", "[api][unit]") {

@@ -1,5 +1,5 @@
-// The link against oracles that share no code with it: fixed-point water filling in rationals for
-// the rates, and a simulation that moves each flow only when its own rate changes for the times.
+// The link against oracles that share no code with it: the definition of fair shares for the rates,
+// and a simulation that moves each flow only when its own rate changes for the times.
 
 #include "device/fluid_link.h"
 
@@ -8,9 +8,9 @@
 #include <map>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/prng.h"
+#include "device/fair_shares.h"
 #include "tests/catch.h"
 
 namespace leeway::device {
@@ -22,32 +22,13 @@ constexpr ByteUnits kBytesPerNs = ByteUnits{1} << kByteUnitBits;
 
 Instant At(std::int64_t ns) { return Instant(Nanos(ns)); }
 
-// Max–min rates of `caps`, rounded down: freezes every flow that its fair part does not limit
-// until none is left, in no particular order.
+// Max–min rates of `caps`; all of them on an unshared link.
 std::map<std::size_t, ByteUnits> FairRates(const std::map<std::size_t, ByteUnits>& caps,
                                            ByteUnits capacity) {
-  std::map<std::size_t, ByteUnits> rates;
-  Int128 left = capacity;
-  bool froze = true;
-  while (froze) {
-    froze = false;
-    const auto waiting = static_cast<Int128>(caps.size() - rates.size());
-    Int128 taken = 0;
-    std::vector<std::size_t> frozen;
-    for (const auto& [slot, cap] : caps) {
-      if (rates.count(slot) != 0 || (capacity != 0 && Int128{cap} * waiting > left)) continue;
-      frozen.push_back(slot);
-      taken += cap;
-    }
-    for (const std::size_t slot : frozen) rates[slot] = caps.at(slot);
-    left -= taken;
-    froze = !frozen.empty();
-  }
-  const auto waiting = static_cast<Int128>(caps.size() - rates.size());
-  for (const auto& [slot, cap] : caps) {
-    if (rates.count(slot) == 0) rates[slot] = static_cast<ByteUnits>(left / waiting);
-  }
-  return rates;
+  if (capacity == FluidLink::kUnshared) return caps;
+  FlowDemands demands;
+  for (const auto& [slot, cap] : caps) demands[slot].cap = cap;
+  return FairShares(demands, capacity);
 }
 
 // The lazy algorithm: a flow's end is fixed until its rate changes.
@@ -244,53 +225,6 @@ TEST_CASE("sizes up to the largest count without overflow", "[device][unit]") {
   // What is left at rate 1 ends beyond the end of time.
   CHECK(link.next_end() == Instant::Max());
   CHECK(link.Stop(At(kLargest), 1) == 1);
-}
-
-// Measured on TPU v4 (COST_MODEL section 6), cycles of its 1.05 GHz clock; the line of one flow,
-// 483.6 + 1.1046 cycles a KiB, is the only input.
-TEST_CASE("two cores reading HBM take what TPU v4 measures, from the line of one core alone",
-          "[device][prediction]") {
-  constexpr double kLatency = 483.6;
-  constexpr double kCyclesPerKib = 1.1046;
-  struct Case {
-    std::int64_t kib;
-    double measured;
-  };
-  const Case c = GENERATE(Case{64, 636}, Case{256, 1048}, Case{1024, 2700}, Case{4096, 9304});
-  // Time in thousandths of a cycle instead of nanoseconds.
-  const auto rate = static_cast<ByteUnits>(1024 * kBytesPerNs / (kCyclesPerKib * 1000));
-  FluidLink link(rate, 2);
-  link.Start(At(0), 0, c.kib * 1024 * kBytesPerNs, rate);
-  link.Start(At(0), 1, c.kib * 1024 * kBytesPerNs, rate);
-  const double predicted = kLatency + static_cast<double>(link.next_end().count()) / 1000;
-  CAPTURE(c.kib, predicted, c.measured);
-  CHECK(predicted == Approx(c.measured).epsilon(0.10));
-  // Each core; the sum of the two is the sterner test.
-  CHECK(2 * predicted == Approx(2 * c.measured).epsilon(0.03));
-}
-
-// As above, for a read and a write, or two reads, of one core: its port is not what binds either.
-TEST_CASE("two transfers of one core share the DRAM as TPU v4 measures within a tenth",
-          "[device][prediction]") {
-  constexpr double kReadLatency = 483.6;
-  constexpr double kReadCycles = 1.1046;   // a KiB
-  constexpr double kWriteCycles = 1.0506;  // a KiB; the DRAM gives at least this
-  struct Case {
-    std::int64_t kib;
-    double other_cycles, dram_cycles, measured;
-  };
-  const Case c = GENERATE(
-      Case{256, kReadCycles, kReadCycles, 1115}, Case{1024, kReadCycles, kReadCycles, 2807},
-      Case{256, kWriteCycles, kWriteCycles, 1130}, Case{1024, kWriteCycles, kWriteCycles, 2836});
-  const auto rate = [](double cycles_per_kib) {
-    return static_cast<ByteUnits>(1024 * kBytesPerNs / (cycles_per_kib * 1000));
-  };
-  FluidLink link(rate(c.dram_cycles), 2);
-  link.Start(At(0), 0, c.kib * 1024 * kBytesPerNs, rate(kReadCycles));
-  link.Start(At(0), 1, c.kib * 1024 * kBytesPerNs, rate(c.other_cycles));
-  const double predicted = kReadLatency + static_cast<double>(link.next_end().count()) / 1000;
-  CAPTURE(c.kib, predicted, c.measured);
-  CHECK(predicted == Approx(c.measured).epsilon(0.10));
 }
 
 }  // namespace

@@ -49,15 +49,6 @@ Spec With(Dvfs dvfs, const Load& load) {
   return spec;
 }
 
-// V9, plumbing: the curve of the firmware's vf_curve.c.
-TEST_CASE("the voltage of a clock is that of the curve to the millivolt", "[device][plumbing]") {
-  const Dvfs dvfs = Blackhole();
-  CHECK(VoltsAt(dvfs, 800'000'000) == Approx(0.703).margin(0.001));
-  CHECK(VoltsAt(dvfs, 1'000'000'000) == Approx(0.728).margin(0.001));
-  CHECK(VoltsAt(dvfs, 1'200'000'000) == Approx(0.779).margin(0.001));
-  CHECK(VoltsAt(dvfs, 1'350'000'000) == Approx(0.833).margin(0.001));
-}
-
 // V9. The oracle is the clock at which the load draws the limit, by bisection.
 TEST_CASE("twice the power limit settles at the limit within a second and stays",
           "[device][plumbing]") {
