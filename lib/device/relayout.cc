@@ -26,7 +26,7 @@ Extents InOrder(const plan::Tensor& tensor, const plan::Layout& layout,
 }
 
 // Splits the most minor extents into tiles and what is in one.
-void Tile(const std::vector<std::int64_t>& tile, Extents& extents) {
+void Divide(const std::vector<std::int64_t>& tile, Extents& extents) {
   const std::size_t first = extents.size() - tile.size();
   for (std::size_t i = 0; i < tile.size(); ++i) {
     extents[first + i] = base::CeilDiv(extents[first + i], tile[i]);
@@ -61,7 +61,7 @@ Relayout RelayoutOf(const plan::Tensor& tensor, const plan::Layout& layout,
   } else if (same > 0 && !layout.tiles.back().empty()) {
     run = static_cast<double>(std::min(layout.tiles.back().back(), extents.back()));
   }
-  for (const std::vector<std::int64_t>& tile : layout.tiles) Tile(tile, extents);
+  for (const std::vector<std::int64_t>& tile : layout.tiles) Divide(tile, extents);
   const double bits = BitsPerElement(tensor.dtype);
   const double laid_bits =
       layout.element_bits > 0 ? static_cast<double>(layout.element_bits) : bits;

@@ -25,13 +25,19 @@ class Earliest {
     for (std::size_t node = leaves_ - 1; node >= 1; --node) tree_[node] = tree_[2 * node];
   }
 
+  // The winner goes up in registers: read back from the tree, each level would wait for the one
+  // below to be stored.
   void Set(std::size_t index, Instant at) {
     std::size_t node = leaves_ + index;
     tree_[node].at = at;
-    for (node /= 2; node >= 1; node /= 2) {
-      const Entry& left = tree_[2 * node];
-      const Entry& right = tree_[2 * node + 1];
-      tree_[node] = right.at < left.at ? right : left;
+    std::size_t winner = index;
+    for (; node > 1; node /= 2) {
+      const Entry& other = tree_[node ^ 1];
+      // Of equals the one on the left wins.
+      const bool loses = (other.at < at) | ((other.at == at) & ((node & 1) != 0));
+      at = loses ? other.at : at;
+      winner = loses ? other.index : winner;
+      tree_[node / 2] = Entry{at, winner};
     }
   }
 
