@@ -56,6 +56,9 @@ struct GroupView {
   // By the profile or the model; a tiling may read more than once what it cannot hold. The model's
   // are of one shard.
   std::optional<std::int64_t> dram_bytes, sram_bytes;
+  // What it holds in DRAM at once beside weights and state: inputs, outputs and workspace; and by
+  // how much that exceeds what its operators would hold one by one.
+  std::int64_t peak_bytes = 0, burst_bytes = 0;
 };
 
 struct VariantView {
@@ -71,8 +74,8 @@ struct VariantView {
 Result<std::vector<VariantView>> ViewPlan(const Plan& plan, const PlanViewOptions& options = {});
 
 // Returns Plan::ToText() with words at the ends of lines: of a variant where it was looked at, of a
-// group "time 12345 ns (modelled) reads 4096 B writes 1024 B dram 5120 B sram 65536 B", with "-"
-// for what is not known.
+// group "time 12345 ns (modelled) reads 4096 B writes 1024 B dram 5120 B sram 65536 B peak 5120 B
+// burst 0 B", with "-" for what is not known.
 Result<std::string> PlanText(const Plan& plan, const PlanViewOptions& options = {});
 
 // Returns a digraph in the language of Graphviz: variants as clusters within their entries, groups

@@ -96,7 +96,8 @@ class View {
     return absl::StrCat("time ", time ? absl::StrCat(time->count(), " ns") : "-", " (",
                         std::string(TimeOriginName(group.time.origin)), ") reads ",
                         group.read_bytes, " B writes ", group.write_bytes, " B dram ",
-                        amount(group.dram_bytes), " sram ", amount(group.sram_bytes));
+                        amount(group.dram_bytes), " sram ", amount(group.sram_bytes), " peak ",
+                        group.peak_bytes, " B burst ", group.burst_bytes, " B");
   }
 
   VariantView ViewOf(const plan::Entry& entry, const plan::Variant& variant,
@@ -132,6 +133,8 @@ class View {
     group.write_bytes = from.write_bytes;
     group.dram_bytes = from.dram_bytes;
     group.sram_bytes = from.sram_bytes;
+    group.peak_bytes = from.peak_bytes;
+    group.burst_bytes = from.burst_bytes;
   }
 
   const plan::Body& body_;

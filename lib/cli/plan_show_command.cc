@@ -74,7 +74,7 @@ Json GroupJson(const GroupView& group, bool covered) {
   json["placement"] = group.placement;
   if (!covered) {
     for (const char* key : {"shards", "time_ns", "time_origin", "read_bytes", "write_bytes",
-                            "dram_bytes", "sram_bytes"}) {
+                            "dram_bytes", "sram_bytes", "peak_bytes", "burst_bytes"}) {
       SetAbsent(json, key, "the variant does not cover these dimensions");
     }
     return json;
@@ -87,6 +87,8 @@ Json GroupJson(const GroupView& group, bool covered) {
   json["write_bytes"] = group.write_bytes;
   SetOptional(json, "dram_bytes", group.dram_bytes, "neither a profile nor a model has it");
   SetOptional(json, "sram_bytes", group.sram_bytes, "neither a profile nor a model has it");
+  json["peak_bytes"] = group.peak_bytes;
+  json["burst_bytes"] = group.burst_bytes;
   return json;
 }
 

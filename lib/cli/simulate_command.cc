@@ -30,7 +30,8 @@ class SimulateCommand : public Command {
         "Serves the traffic's requests with the plan on the device and says how long they took and "
         "where that time went. Times are virtual: equal inputs and seed give equal bytes on every "
         "machine. All figures are simulated (uncalibrated).",
-        "PLAN and DEVICE are paths (.pb, .textproto, .json) or names of what is shipped."};
+        "PLAN and DEVICE are paths (.pb, .textproto, .json) or names of what is shipped: the plans "
+        "llama2_7b_prefill, bert_base and resnet50."};
   }
   std::vector<std::string_view> examples() const override {
     return {"leeway simulate bert.pb --device onnxim_tpuv4_c4 --traffic chat.csv \\",

@@ -12,6 +12,7 @@
 #include "compile/compile_proto.h"
 #include "compile/mapping.h"
 #include "compile/pricer.h"
+#include "device/live_set.h"
 #include "device/plan_fit.h"
 #include "plan/load.h"
 
@@ -93,10 +94,14 @@ struct Compiler::State {
   // Adds what the cost model says about sampled batches.
   Status AddProfiles(const Mapping& mapping, std::int64_t edge, std::int64_t batch,
                      Variants& variants) const;
+  // Makes the bucket's variants those of `fitted`.
+  void Fit(Variants variants);
   // Returns OK if the bucket fits the device, else kResourceExhausted with the first finding.
   Status CheckBucket(const Mapping& mapping, std::int64_t edge, std::int64_t batch);
   // Returns the largest batch that fits, at most the one that was asked for.
   Result<std::int64_t> BatchLimit(const Mapping& mapping, std::int64_t edge);
+  // Returns what a run of the bucket holds, and may hold, at its largest batch.
+  DramRoom RoomBeside(const Mapping& mapping, std::int64_t edge, std::int64_t batch);
   Result<Variants> Compiled(std::int64_t edge);
 
   std::shared_ptr<const plan::Body> model;
@@ -146,11 +151,13 @@ Result<const Compiler::State::Mappings*> Compiler::State::MappingsFor(std::int64
   const std::int64_t at = dims.MappingLength(length);
   if (const auto known = mappings.find(at); known != mappings.end()) return &known->second;
   const std::vector<std::int64_t> alone = dims.At(at, 1);
-  // What is fused needs no more DRAM than what is not: this batch fits in either case. That not
-  // even a batch of one would fit unfused says nothing yet.
+  // Nothing is fused that this batch would then have no room for. That not even a batch of one
+  // would fit unfused says nothing yet.
   LEEWAY_ASSIGN_OR_RETURN(Mapping unfused, MapUnfused(graphs, pricer, alone));
-  const std::int64_t batch = BatchLimit(unfused, at).value_or(1);
-  LEEWAY_ASSIGN_OR_RETURN(Mapping fused, MapFused(graphs, pricer, alone, dims.At(at, batch)));
+  const Result<std::int64_t> limit = BatchLimit(unfused, at);
+  const std::vector<std::int64_t> largest = dims.At(at, limit.value_or(1));
+  const DramRoom room = limit.ok() ? RoomBeside(unfused, at, *limit) : DramRoom{};
+  LEEWAY_ASSIGN_OR_RETURN(Mapping fused, MapFused(graphs, pricer, alone, largest, room));
   return &mappings.emplace(at, Mappings{std::move(fused), std::move(unfused)}).first->second;
 }
 
@@ -170,11 +177,14 @@ Variants Compiler::State::Bucket(const Mapping& mapping, std::int64_t edge,
   return variants;
 }
 
-Status Compiler::State::CheckBucket(const Mapping& mapping, std::int64_t edge, std::int64_t batch) {
-  Variants variants = Bucket(mapping, edge, batch);
+void Compiler::State::Fit(Variants variants) {
   for (std::size_t g = 0; g < graphs.size(); ++g) {
     fitted.entries[graphs[g].index()].variants = {std::move(variants[g])};
   }
+}
+
+Status Compiler::State::CheckBucket(const Mapping& mapping, std::int64_t edge, std::int64_t batch) {
+  Fit(Bucket(mapping, edge, batch));
   for (const Finding& finding : device::CheckFit(fitted, *device, runs)) {
     if (finding.severity != Severity::kError) continue;
     return base::ResourceExhausted(absl::StrCat("bucket ", edge, ": ", finding.message));
@@ -192,6 +202,15 @@ Result<std::int64_t> Compiler::State::BatchLimit(const Mapping& mapping, std::in
     (CheckBucket(mapping, edge, batch).ok() ? fits : exceeds) = batch;
   }
   return fits;
+}
+
+DramRoom Compiler::State::RoomBeside(const Mapping& mapping, std::int64_t edge,
+                                     std::int64_t batch) {
+  Fit(Bucket(mapping, edge, batch));
+  const plan::Entry& entry = fitted.entries[graphs.back().index()];
+  const std::vector<std::int64_t> at = dims.At(edge, batch);
+  return {device::PeakActivations(fitted, entry, entry.variants[0], at),
+          device::RunBudget(fitted, at, *device, runs)};
 }
 
 Status Compiler::State::AddProfiles(const Mapping& mapping, std::int64_t edge, std::int64_t batch,

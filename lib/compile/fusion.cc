@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "device/live_set.h"
 #include "plan/graph.h"
 
 namespace leeway::compile {
@@ -20,8 +21,14 @@ using plan::Index;
 class Merger {
  public:
   Merger(const EntryGraph& graph, const Pricer& pricer, std::span<const std::int64_t> dims,
-         std::span<const std::int64_t> largest, std::vector<FusedGroup> singles)
-      : graph_(graph), pricer_(pricer), dims_(dims), largest_(largest), nodes_(singles.size()) {
+         std::span<const std::int64_t> largest, const DramRoom& room,
+         std::vector<FusedGroup> singles)
+      : graph_(graph),
+        pricer_(pricer),
+        dims_(dims),
+        largest_(largest),
+        room_(room),
+        nodes_(singles.size()) {
     for (Index i = 0; i < nodes_.size(); ++i) {
       for (const Index before : singles[i].group.predecessors) {
         nodes_[i].before.insert(before);
@@ -93,7 +100,9 @@ class Merger {
     if (!choice.ok()) return;
     const Nanos time = a.fused.choice.time + b.fused.choice.time - choice->time;
     const Nanos gain = a.fused.choice.score() + b.fused.choice.score() - choice->score();
-    if (time <= Nanos{0} || gain <= Nanos{0}) return;
+    if (gain <= Nanos{0}) return;
+    const double burst = device::MemoryOf(graph_.body(), graph_.entry(), merged, largest_).burst;
+    if (!device::AcceptsFusion(time, room_.peak, burst, room_.budget)) return;
     if (!pricer_.Cost(graph_, merged, largest_, *choice).ok()) return;
     offers_.push({gain, producer, consumer, a.version, b.version, *choice});
   }
@@ -198,6 +207,7 @@ class Merger {
   const EntryGraph& graph_;
   const Pricer& pricer_;
   std::span<const std::int64_t> dims_, largest_;
+  DramRoom room_;
   std::vector<Node> nodes_;
   // A topological order of the groups; kNone where one was merged away.
   std::vector<Index> order_;
@@ -226,9 +236,9 @@ Result<std::vector<FusedGroup>> Unfused(const EntryGraph& graph, const Pricer& p
 
 Result<std::vector<FusedGroup>> Fuse(const EntryGraph& graph, const Pricer& pricer,
                                      std::span<const std::int64_t> dims,
-                                     std::span<const std::int64_t> largest) {
+                                     std::span<const std::int64_t> largest, const DramRoom& room) {
   LEEWAY_ASSIGN_OR_RETURN(std::vector<FusedGroup> singles, Unfused(graph, pricer, dims));
-  return Merger(graph, pricer, dims, largest, std::move(singles)).Run();
+  return Merger(graph, pricer, dims, largest, room, std::move(singles)).Run();
 }
 
 }  // namespace leeway::compile

@@ -6,7 +6,9 @@
 // little even where computation hides it. Else whole layers would merge, each row block reading all
 // their weights again for the launches that this saves: the same time by itself at twice the
 // traffic, or five times for long prompts (llama2_7b_prefill). Memory is looked at where the batch
-// is largest: what fits for one request alone would not be batched.
+// is largest: what fits for one request alone would not be batched. A group holds in DRAM at once
+// what its operators would give up one after another: a merge whose burst a run has no room for is
+// none (device/live_set.h).
 //
 // Threading: pure function.
 
@@ -14,6 +16,7 @@
 #define LEEWAY_COMPILE_FUSION_H_
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -39,12 +42,18 @@ struct FusedGroup {
 Result<std::vector<FusedGroup>> Unfused(const EntryGraph& graph, const Pricer& pricer,
                                         std::span<const std::int64_t> dims);
 
+// What a run holds in DRAM with every operator by itself, and what it may, at the largest dims.
+struct DramRoom {
+  double peak = 0, budget = std::numeric_limits<double>::infinity();
+};
+
 // Returns the groups in a topological order, each operator in one of them. Every merge lowers the
 // sum of the groups' times and that of their scores at `dims`; merged groups also fit their core at
-// `largest`. Errors as Unfused.
+// `largest`, and their bursts the room that there is. Errors as Unfused.
 Result<std::vector<FusedGroup>> Fuse(const EntryGraph& graph, const Pricer& pricer,
                                      std::span<const std::int64_t> dims,
-                                     std::span<const std::int64_t> largest);
+                                     std::span<const std::int64_t> largest,
+                                     const DramRoom& room = {});
 
 }  // namespace leeway::compile
 

@@ -148,10 +148,10 @@ Graphs CollectGraphs(const plan::Body& model, plan::Index entry) {
 }
 
 Result<Mapping> MapFused(const Graphs& graphs, const Pricer& pricer,
-                         std::span<const std::int64_t> dims,
-                         std::span<const std::int64_t> largest) {
+                         std::span<const std::int64_t> dims, std::span<const std::int64_t> largest,
+                         const DramRoom& room) {
   return MapAll(graphs, pricer, dims,
-                [&](const EntryGraph& graph) { return Fuse(graph, pricer, dims, largest); });
+                [&](const EntryGraph& graph) { return Fuse(graph, pricer, dims, largest, room); });
 }
 
 Result<Mapping> MapUnfused(const Graphs& graphs, const Pricer& pricer,

@@ -33,10 +33,11 @@ using Mapping = std::vector<MappedGraph>;
 // Returns the graphs of `entry` and of what it calls.
 Graphs CollectGraphs(const plan::Body& model, plan::Index entry);
 
-// Returns the mapping of least time at `dims`; merged groups fit their cores at `largest`. The cost
-// model's error if an operator cannot run.
+// Returns the mapping of least time at `dims`; merged groups fit their cores at `largest`, and what
+// they hold at once the room that a run has then. The cost model's error if an operator cannot run.
 Result<Mapping> MapFused(const Graphs& graphs, const Pricer& pricer,
-                         std::span<const std::int64_t> dims, std::span<const std::int64_t> largest);
+                         std::span<const std::int64_t> dims, std::span<const std::int64_t> largest,
+                         const DramRoom& room = {});
 // Returns one group an operator, in other respects as MapFused.
 Result<Mapping> MapUnfused(const Graphs& graphs, const Pricer& pricer,
                            std::span<const std::int64_t> dims);

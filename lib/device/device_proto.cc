@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/status_macros.h"
+#include "device/dma.h"
 #include "device/governor.h"
 #include "device/power_loop.h"
 #include "device/spec.h"
@@ -130,6 +131,17 @@ void ReadVector(Findings& findings, const Path& path, const pb::VectorUnit& in, 
   }
 }
 
+// What steps use is a rate like any other.
+void CheckRate(Findings& findings, const Path& at, const DmaPath& path, const CoreClass& core) {
+  if (path.name != kReadPath && path.name != kWritePath) return;
+  const double rate =
+      core.dma_engines * static_cast<double>(core.clock_hz) * 1024 / path.cycles_per_kib;
+  if (rate >= kMinBytesPerSecond && rate <= kMaxBytesPerSecond) return;
+  findings.Error(at, std::to_string(path.cycles_per_kib) + " is not a rate in [" +
+                         std::to_string(kMinBytesPerSecond) + ", " +
+                         std::to_string(kMaxBytesPerSecond) + "] bytes a second");
+}
+
 void ReadPaths(Findings& findings, const Path& path, const pb::DmaPort& in, CoreClass& out) {
   constexpr int kMost = 64;
   constexpr double kMaxCycles = 1e9;
@@ -153,6 +165,7 @@ void ReadPaths(Findings& findings, const Path& path, const pb::DmaPort& in, Core
     to.granule_bytes = from.granule_bytes() == 0 ? out.dma_granule_bytes
                                                  : Within32(findings, at.At("granule_bytes"),
                                                             from.granule_bytes(), 1, 1 << 20);
+    CheckRate(findings, at.At("cycles_per_kib"), to, out);
     out.dma_paths.push_back(std::move(to));
   }
 }

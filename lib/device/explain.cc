@@ -5,6 +5,7 @@
 
 #include "base/math.h"
 #include "device/cycles.h"
+#include "device/dma.h"
 #include "device/step_detail.h"
 
 namespace leeway::device {
@@ -51,6 +52,7 @@ class Terms {
         cost_(detail.cost),
         core_(core),
         device_(device),
+        lines_(DramLinesOf(core)),
         shards_(shards) {}
 
   std::vector<CostTerm> Run() {
@@ -58,8 +60,8 @@ class Terms {
     if (shape_.vector_ops > 0) AddVector();
     AddCompute();
     AddTraffic();
-    AddEdge("fill", of_.first_bytes, cost_.fill);
-    AddEdge("drain", of_.last_bytes, cost_.drain);
+    AddEdge("fill", of_.first_bytes, lines_.read, cost_.fill);
+    AddEdge("drain", of_.last_bytes, lines_.write, cost_.drain);
     AddTime();
     AddEnergy();
     return std::move(terms_);
@@ -175,12 +177,7 @@ class Terms {
 
   void AddTraffic() {
     Add("dram", TrafficText(), static_cast<double>(cost_.dram_bytes), "bytes");
-    const std::string dram = Text(static_cast<double>(device_.dram_bytes_per_second) / 1e9);
-    Add("transfer",
-        Text(static_cast<double>(cost_.dram_bytes)) + " / min(" +
-            Text(static_cast<double>(core_.dma_bytes_per_second) / 1e9) + " port, " + dram +
-            (shards_ > 1 ? " / " + std::to_string(shards_) : std::string()) + " DRAM) B/ns",
-        Transfer(), "ns");
+    Add("transfer", TransferText(), Transfer(), "ns");
     const std::string tile = tile_.rows == 0 ? std::string("chunks")
                                              : "tiles of " + std::to_string(tile_.rows) + " × " +
                                                    std::to_string(tile_.cols) + ", " + OrderText();
@@ -189,7 +186,19 @@ class Terms {
   }
 
   double Transfer() const {
-    return static_cast<double>(cost_.dram_bytes) / FairRate(core_, device_, shards_);
+    return lines_.TransferNs(static_cast<double>(cost_.dram_bytes), shape_.write_bytes,
+                             FairRate(device_, shards_));
+  }
+
+  std::string TransferText() const {
+    const auto bytes = static_cast<double>(cost_.dram_bytes);
+    const std::string dram = Text(static_cast<double>(device_.dram_bytes_per_second) / 1e9) +
+                             (shards_ > 1 ? " / " + std::to_string(shards_) : std::string());
+    const double in = lines_.read.bytes_per_ns, out = lines_.write.bytes_per_ns;
+    if (in == out) return Text(bytes) + " / min(" + Text(in) + " port, " + dram + " DRAM) B/ns";
+    return "max(" + Text(bytes - shape_.write_bytes) + " / " + Text(in) + " read + " +
+           Text(shape_.write_bytes) + " / " + Text(out) + " write, " + Text(bytes) + " / " + dram +
+           " DRAM) B/ns";
   }
 
   const char* OrderText() const {
@@ -227,13 +236,12 @@ class Terms {
     return text;
   }
 
-  void AddEdge(const char* name, double bytes, Nanos time) {
+  void AddEdge(const char* name, double bytes, const DramLine& line, Nanos time) {
     if (bytes == 0) return;
+    const std::string granule = std::to_string(line.granule_bytes);
     Add(name,
-        std::to_string(core_.dma_latency.count()) + " latency + ceil(" + Text(bytes) + " / " +
-            std::to_string(core_.dma_granule_bytes) + ") · " +
-            std::to_string(core_.dma_granule_bytes) + " / " +
-            Text(static_cast<double>(core_.dma_bytes_per_second) / 1e9) + " B/ns",
+        Text(line.latency_ns) + " latency + ceil(" + Text(bytes) + " / " + granule + ") · " +
+            granule + " / " + Text(line.bytes_per_ns) + " B/ns",
         static_cast<double>(time.count()), "ns");
   }
 
@@ -274,6 +282,7 @@ class Terms {
   const StepCost& cost_;
   const CoreClass& core_;
   const Spec& device_;
+  DramLines lines_;
   std::int64_t shards_;
   std::vector<CostTerm> terms_;
 };
@@ -339,8 +348,8 @@ std::vector<CostTerm> Explain(const StepDetail& detail, const CoreClass& core, c
 std::string ReasonOf(const StepDetail& detail, const CoreClass& core, const Spec& device,
                      std::int64_t shards) {
   const StepCost& cost = detail.cost;
-  const double transfer =
-      Ceil(static_cast<double>(cost.dram_bytes) / FairRate(core, device, shards));
+  const double transfer = Ceil(DramLinesOf(core).TransferNs(
+      static_cast<double>(cost.dram_bytes), detail.shape.write_bytes, FairRate(device, shards)));
   const std::string compute = std::to_string(cost.compute.count()) + " ns";
   switch (cost.bound) {
     case Bound::kLaunch:

@@ -7,6 +7,7 @@
 
 #include "base/math.h"
 #include "device/kept_weights.h"
+#include "device/live_set.h"
 #include "device/plan_fit.h"
 #include "device/step_cost.h"
 
@@ -43,6 +44,9 @@ GroupFigures GroupPricer::Price(const plan::Entry& entry, const plan::Variant& v
     figures.read_bytes = BytesOf(plan_, group.reads, dims_);
     figures.write_bytes = BytesOf(plan_, group.writes, dims_);
   }
+  const GroupMemory memory = MemoryOf(plan_, entry, group, dims_);
+  figures.peak_bytes = base::RoundToInt64(memory.peak).value_or(kMost);
+  figures.burst_bytes = base::RoundToInt64(memory.burst).value_or(kMost);
   if (const plan::Call* call = plan::CallOf(entry, group)) {
     figures.time = CallTime(variant, *call);
     return figures;

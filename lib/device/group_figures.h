@@ -32,6 +32,8 @@ struct GroupFigures {
   PricedTime time;
   std::int64_t read_bytes = 0, write_bytes = 0;
   std::optional<std::int64_t> dram_bytes, sram_bytes;
+  // P(g) and burst of live_set.h, rounded.
+  std::int64_t peak_bytes = 0, burst_bytes = 0;
 };
 
 // Σ of the groups' times, where each has one, and the worst of their origins.

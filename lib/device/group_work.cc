@@ -5,6 +5,7 @@
 
 #include "base/math.h"
 #include "base/status_macros.h"
+#include "device/dma.h"
 #include "plan/findings.h"
 
 namespace leeway::device {
@@ -94,9 +95,7 @@ class PieceReader {
     if (move.contiguous_bytes) {
       const std::int64_t run =
           std::clamp<std::int64_t>(sizes_.Size(*move.contiguous_bytes), 1, std::max(bytes, kOne));
-      const std::int64_t granule = core_.dma_granule_bytes;
-      const std::int64_t occupied = base::CeilDiv(run, granule) * granule;
-      piece_.strided_bytes *= static_cast<double>(occupied) / static_cast<double>(run);
+      piece_.strided_bytes *= MovedPerByte(run, 0, DramLinesOf(core_).write.granule_bytes);
     }
     piece_.elements = static_cast<std::int64_t>(
         piece_.moved_bytes / ElementBytes(sizes_.source().plan, piece_.op->outputs));

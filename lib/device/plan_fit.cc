@@ -4,11 +4,11 @@
 #include <string>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "base/math.h"
 #include "base/status_macros.h"
 #include "device/kept_weights.h"
 #include "device/largest_dims.h"
+#include "device/live_set.h"
 #include "device/step_cost.h"
 #include "plan/findings.h"
 
@@ -48,77 +48,6 @@ std::vector<DimValues> Corners(const DimValues& low, const DimValues& high,
     corners.push_back(std::move(corner));
   }
   return corners;
-}
-
-// Peaks at one set of dims by variant: what is called often is looked at once.
-using Peaks = absl::flat_hash_map<const plan::Variant*, double>;
-
-double CalledPeak(const plan::Body& plan, const plan::Entry& entry, const plan::Variant& variant,
-                  std::size_t group, const DimValues& dims, Peaks& peaks);
-
-// Bytes that a run of the variant holds in DRAM at once, step by step, beside weights and state.
-double PeakActivations(const plan::Body& plan, const plan::Entry& entry,
-                       const plan::Variant& variant, const DimValues& dims, Peaks& peaks) {
-  if (const auto known = peaks.find(&variant); known != peaks.end()) return known->second;
-  struct Life {
-    std::size_t begin = 0, end = 0;
-    bool used = false;
-  };
-  std::vector<Life> lives(plan.tensors.size());
-  const std::size_t groups = variant.groups.size();
-  const auto touch = [&](plan::Index tensor, std::size_t group) {
-    // A view lives as long as what it is a view of.
-    for (std::size_t hop = 0; hop < plan.tensors.size() && plan.tensors[tensor].alias_of; ++hop) {
-      tensor = *plan.tensors[tensor].alias_of;
-    }
-    const plan::TensorKind kind = plan.tensors[tensor].kind;
-    if (kind == plan::TensorKind::kWeight || kind == plan::TensorKind::kState) return;
-    Life& life = lives[tensor];
-    if (!life.used) life = {group, group, true};
-    // Inputs are there from the start, outputs until the end.
-    if (kind == plan::TensorKind::kInput) life.begin = 0;
-    life.end = kind == plan::TensorKind::kOutput ? groups - 1 : std::max(life.end, group);
-  };
-  for (std::size_t g = 0; g < groups; ++g) {
-    for (const plan::Index tensor : variant.groups[g].reads) touch(tensor, g);
-    for (const plan::Index tensor : variant.groups[g].writes) touch(tensor, g);
-  }
-  std::vector<double> change(groups + 1, 0);
-  for (std::size_t t = 0; t < lives.size(); ++t) {
-    if (!lives[t].used) continue;
-    const auto bytes = static_cast<double>(plan.tensors[t].Bytes(dims));
-    change[lives[t].begin] += bytes;
-    change[lives[t].end + 1] -= bytes;
-  }
-  double alive = 0;
-  double peak = 0;
-  for (std::size_t g = 0; g < groups; ++g) {
-    alive += change[g];
-    const auto workspace = static_cast<double>(variant.groups[g].workspace_bytes(dims));
-    peak = std::max(peak, alive + workspace + CalledPeak(plan, entry, variant, g, dims, peaks));
-  }
-  peaks[&variant] = peak;
-  return peak;
-}
-
-// What a CALL runs holds its own inputs and outputs too: they may be copies of the caller's.
-double CalledPeak(const plan::Body& plan, const plan::Entry& entry, const plan::Variant& variant,
-                  std::size_t group, const DimValues& dims, Peaks& peaks) {
-  const plan::Call* call = plan::CallOf(entry, variant.groups[group]);
-  if (call == nullptr) return 0;
-  const auto called = plan.CalledVariant(variant, call->entry);
-  if (!called) return 0;
-  const plan::Entry& callee = plan.entries[call->entry];
-  return PeakActivations(plan, callee, callee.variants[*called], dims, peaks);
-}
-
-double StateBytes(const plan::Body& plan, const DimValues& dims) {
-  double bytes = 0;
-  for (const plan::Tensor& tensor : plan.tensors) {
-    if (tensor.kind != plan::TensorKind::kState || tensor.alias_of) continue;
-    bytes += static_cast<double>(tensor.Bytes(dims));
-  }
-  return bytes;
 }
 
 std::string Whole(double bytes) {
@@ -325,8 +254,7 @@ class Fit {
                  const DimValues& dims) {
     const auto weights = static_cast<double>(plan_.WeightBytes());
     const double state = StateBytes(plan_, dims);
-    Peaks peaks;
-    const double activations = PeakActivations(plan_, entry, variant, dims, peaks);
+    const double activations = PeakActivations(plan_, entry, variant, dims);
     const double need = weights + state + runs_ * activations;
     if (need <= static_cast<double>(device_.dram_capacity_bytes)) return true;
     findings_.Error(path, "needs " + Whole(need) + " bytes of DRAM" + AtDims(dims) + " (weights " +

@@ -6,6 +6,7 @@
 #include "base/math.h"
 #include "base/status_macros.h"
 #include "device/cycles.h"
+#include "device/dma.h"
 #include "device/group_shape.h"
 #include "device/group_work.h"
 #include "device/relayout.h"
@@ -78,19 +79,27 @@ double CompulsoryBytes(const GroupShape& shape) {
   return bytes;
 }
 
-Bound BoundOf(const GroupShape& shape, const TileCost& tile, Nanos launch, double rate) {
+Bound BoundOf(const GroupShape& shape, const TileCost& tile, Nanos launch, const DramLines& lines,
+              double fair) {
   if (static_cast<double>(launch.count()) > tile.time_ns) return Bound::kLaunch;
-  if (tile.dram_bytes / rate > tile.compute_ns) {
-    return CompulsoryBytes(shape) / rate <= tile.compute_ns ? Bound::kSram : Bound::kBandwidth;
+  if (tile.transfer_ns > tile.compute_ns) {
+    const double once = lines.TransferNs(CompulsoryBytes(shape), shape.write_bytes, fair);
+    return once <= tile.compute_ns ? Bound::kSram : Bound::kBandwidth;
   }
   return tile.matrix_cycles >= shape.vector_cycles ? Bound::kCompute : Bound::kVector;
 }
 
-// Sets body_bytes and cap from dram_bytes and compute.
-void SetBody(const CoreClass& core, StepCost& cost) {
+// What passes the port at most. Without lines of its own that is the class's own figure, exactly.
+ByteUnits PortOf(const CoreClass& core, const DramLines& lines, double bytes, double written) {
+  const bool stated = FindPath(core, kReadPath) != nullptr || FindPath(core, kWritePath) != nullptr;
+  return stated ? lines.PortRate(bytes, written) : RateUnits(core.dma_bytes_per_second);
+}
+
+// Sets body_bytes and cap from dram_bytes, of them `written`, and compute.
+void SetBody(const CoreClass& core, const DramLines& lines, double written, StepCost& cost) {
   if (cost.dram_bytes == 0) return;
   const ByteUnits bytes = cost.dram_bytes << kByteUnitBits;
-  const ByteUnits port = RateUnits(core.dma_bytes_per_second);
+  const ByteUnits port = PortOf(core, lines, static_cast<double>(cost.dram_bytes), written);
   const std::int64_t compute = cost.compute.count();
   cost.cap = port;
   cost.body_bytes = bytes;
@@ -129,8 +138,9 @@ Result<StepCost> Assemble(const StepSource& source, const GroupShape& shape, con
   cost.macs = *rounded_macs;
   cost.vector_ops = *vector_ops;
   cost.energy_pj = *energy_pj;
-  SetBody(core, cost);
-  cost.bound = BoundOf(shape, tile, cost.launch, FairRate(core, device, shards));
+  const DramLines lines = DramLinesOf(core);
+  SetBody(core, lines, shape.write_bytes, cost);
+  cost.bound = BoundOf(shape, tile, cost.launch, lines, FairRate(device, shards));
   return cost;
 }
 
@@ -190,7 +200,7 @@ Result<StepDetail> DetailOf(const StepSource& source, std::span<const std::int64
     return base::InvalidArgument(source.Describe() + ": " + std::to_string(shards) + " shards");
   }
   SizeReader sizes(source, dims);
-  const double rate = FairRate(core, device, shards);
+  const double rate = FairRate(device, shards);
   if (source.work != nullptr) {
     LEEWAY_ASSIGN_OR_RETURN(GroupShape shape, StatedShape(sizes, *source.work, shards, core));
     LEEWAY_RETURN_IF_ERROR(CheckCore(source, shape, core));
@@ -225,7 +235,8 @@ Result<StepCost> ProfiledCost(const plan::Group& group, std::span<const std::int
   }
   cost.dram_bytes = static_cast<std::int64_t>(Ceil(bytes));
   cost.energy_pj = base::RoundToInt64(bytes * device.event_energy().dram_byte).value_or(0);
-  SetBody(core, cost);
+  // What of it is written is not known.
+  SetBody(core, DramLinesOf(core), 0, cost);
   return cost;
 }
 
@@ -277,10 +288,10 @@ StepEvents EventsOf(const GroupShape& shape, const TileCost& tile, const CoreCla
   return events;
 }
 
-double FairRate(const CoreClass& core, const Spec& device, std::int64_t shards) {
+double FairRate(const Spec& device, std::int64_t shards) {
   const double fair = static_cast<double>(device.dram_bytes_per_second) /
                       static_cast<double>(std::max<std::int64_t>(shards, 1));
-  return std::min(static_cast<double>(core.dma_bytes_per_second), fair) / 1e9;
+  return fair / 1e9;
 }
 
 Nanos StepCost::BodyAlone(ByteUnits rate) const {

@@ -40,8 +40,8 @@ struct StepEvents {
 StepEvents EventsOf(const GroupShape& shape, const TileCost& tile, const CoreClass& core,
                     const EventEnergy& of_one);
 
-// Bytes per nanosecond that one of `shards` equal flows gets.
-double FairRate(const CoreClass& core, const Spec& device, std::int64_t shards);
+// Bytes per nanosecond that the DRAM gives one of `shards` equal flows.
+double FairRate(const Spec& device, std::int64_t shards);
 
 // Share of the peak of the unit that the step computes on, at the operands' type, over its compute
 // cycles; 0 if it computes nothing.

@@ -5,6 +5,7 @@
 
 #include "base/math.h"
 #include "device/cycles.h"
+#include "device/dma.h"
 
 namespace leeway::device {
 namespace {
@@ -21,8 +22,8 @@ class Search {
   Search(const GroupShape& shape, const CoreClass& core, double bytes_per_ns)
       : shape_(shape),
         core_(core),
-        port_(static_cast<double>(core.dma_bytes_per_second) / 1e9),
-        rate_(std::min(port_, bytes_per_ns)),
+        lines_(DramLinesOf(core)),
+        fair_(bytes_per_ns),
         sub_rows_(kSubTile * core.array_rows),
         sub_cols_(kSubTile * core.array_cols),
         depth_(sub_rows_) {}
@@ -204,10 +205,10 @@ class Search {
 
   // No product: chunks of what a DMA's latency hides pass through the vector unit.
   void Streamed() {
-    const double latency = static_cast<double>(core_.dma_latency.count());
-    const double granule = core_.dma_granule_bytes;
+    const DramLine& line = lines_.read;
     const double room = (static_cast<double>(core_.tile_bytes()) - shape_.scratch_bytes) / 4;
-    const double chunk = std::max(std::min(latency * port_, room), granule);
+    const double chunk =
+        std::max<double>(std::min(line.latency_ns * line.bytes_per_ns, room), line.granule_bytes);
     TileCost cost;
     cost.dram_bytes = shape_.read_bytes + shape_.constant_bytes + shape_.write_bytes;
     cost.first_bytes = std::min(shape_.read_bytes + shape_.constant_bytes, chunk);
@@ -251,28 +252,23 @@ class Search {
     result_.tile = tile;
   }
 
-  double EdgeNs(double bytes) const {
-    if (bytes == 0) return 0;
-    const double granule = core_.dma_granule_bytes;
-    return static_cast<double>(core_.dma_latency.count()) + Ceil(bytes / granule) * granule / port_;
-  }
-
   void Time(TileCost& cost) const {
     const double plain = shape_.plain_macs > 0 ? Ceil(shape_.plain_macs / PeakMacs(core_)) : 0;
     cost.matrix_cycles += plain;
     // The units run side by side on different row blocks.
     cost.cycles = std::max(cost.matrix_cycles, shape_.vector_cycles);
     cost.compute_ns = cost.cycles * 1e9 / static_cast<double>(core_.clock_hz);
-    cost.fill_ns = EdgeNs(cost.first_bytes);
-    cost.drain_ns = EdgeNs(cost.last_bytes);
-    const double transfer_ns = cost.dram_bytes / rate_;
-    cost.time_ns = cost.fill_ns + std::max(cost.compute_ns, transfer_ns) + cost.drain_ns;
-    cost.score = cost.time_ns + transfer_ns / kTrafficWeight;
+    cost.fill_ns = lines_.read.Ns(cost.first_bytes);
+    cost.drain_ns = lines_.write.Ns(cost.last_bytes);
+    cost.transfer_ns = lines_.TransferNs(cost.dram_bytes, shape_.write_bytes, fair_);
+    cost.time_ns = cost.fill_ns + std::max(cost.compute_ns, cost.transfer_ns) + cost.drain_ns;
+    cost.score = cost.time_ns + cost.transfer_ns / kTrafficWeight;
   }
 
   const GroupShape& shape_;
   const CoreClass& core_;
-  double port_, rate_;
+  DramLines lines_;
+  double fair_;
   std::int64_t sub_rows_, sub_cols_;
   std::int64_t depth_;  // of what is moved at once
   bool given_ = false;  // the columns of a tile are the plan's

@@ -41,8 +41,9 @@ struct TileCost {
   double first_bytes = 0, last_bytes = 0;  // before the first and after the last computation
   double sram_bytes = 0;                   // most in use at once
   double fill_ns = 0, compute_ns = 0, drain_ns = 0;
-  double time_ns = 0;  // fill + body + drain at the rate that the search assumed
-  double score = 0;    // what is minimised
+  double transfer_ns = 0;  // the body's, at the rate that the search assumed
+  double time_ns = 0;      // fill + body + drain at the rate that the search assumed
+  double score = 0;        // what is minimised
 };
 
 struct TileResult {
@@ -52,7 +53,7 @@ struct TileResult {
   double least_need = 0;
 };
 
-// `bytes_per_ns`: what the step may draw from DRAM. A tiling of the plan (m != 0) is the only
+// `bytes_per_ns`: what the DRAM gives the step. A tiling of the plan (m != 0) is the only
 // candidate, in whichever order of loops is fastest; it is taken as it is or not at all. Its k is
 // the depth of what is moved at once.
 TileResult SearchTile(const GroupShape& shape, const CoreClass& core, const plan::Tiling& tiling,

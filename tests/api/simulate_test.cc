@@ -29,6 +29,21 @@ TEST_CASE("the plan's only free dim takes the traffic's only one, and the result
   CHECK(result.summary().counts.submitted > 900);
 }
 
+TEST_CASE("resnet50 is served in batches, in no fallback and no sooner than its work allows",
+          "[api][models]") {
+  // Its only dim is the batch: what the traffic says of an image is left out.
+  const Traffic traffic = Traffic::Poisson(20'000, 100ms, "pixels", {224}).value();
+  SimulateOptions options;
+  options.serving.batching.max_batch_size = 64;
+  const SimResult result = Simulate(Shipped("resnet50"), DefaultDevice(), traffic, options).value();
+  CHECK(result.summary().counts.submitted > 1000);
+  CHECK(result.summary().counts.ok == result.summary().counts.submitted);
+  CHECK(result.summary().fallback_rate == 0);
+  // Multiply-adds of an image over the cells of four arrays at 1 GHz.
+  CHECK(result.summary().makespan >
+        Nanos(static_cast<std::int64_t>(result.summary().counts.ok * 4.089e9 / (4 * 16384))));
+}
+
 TEST_CASE("a dim that is bound to nothing is refused, naming what there is", "[api][binding]") {
   SimulateOptions options;
   options.bind = {{"length", "seq"}};

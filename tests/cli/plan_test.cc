@@ -168,7 +168,7 @@ TEST_CASE("plan show tells what groups take, read and write, and by what authori
   // Activations of 1 × 64 × 256 elements and a weight of 256 × 256, two bytes each.
   const std::string bytes = " reads 163840 B writes 32768 B ";
   CHECK_THAT(RunLeeway({"plan", "show", plan}).out,
-             Contains("time - (unprofiled)" + bytes + "dram - sram -\n") &&
+             Contains("time - (unprofiled)" + bytes + "dram - sram - peak 65536 B burst 0 B\n") &&
                  Contains(" at seq=64 batch=1\n"));
   const Said modelled = RunLeeway({"plan", "show", plan, "--device", device});
   CHECK(modelled.exit_code == 0);
@@ -178,8 +178,9 @@ TEST_CASE("plan show tells what groups take, read and write, and by what authori
                     Replaced(kPlan, "kernel { key: \"mm_s64\" }",
                              "profile { points { dims { dim: \"seq\" value: 64 } p50_ns: 12345 "
                              "sram_peak_bytes: 99 } }"));
-  CHECK_THAT(RunLeeway({"plan", "show", profiled}).out,
-             Contains("time 12345 ns (profiled)" + bytes + "dram - sram 99 B\n"));
+  CHECK_THAT(
+      RunLeeway({"plan", "show", profiled}).out,
+      Contains("time 12345 ns (profiled)" + bytes + "dram - sram 99 B peak 65536 B burst 0 B\n"));
 }
 
 TEST_CASE("plan show --at moves the figures, and refuses dims that the plan lacks", "[cli][plan]") {

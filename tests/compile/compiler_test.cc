@@ -341,5 +341,36 @@ TEST_CASE("other entries keep their variants unless they call what was mapped an
   CHECK(variants("other")[0].name == "v");
 }
 
+TEST_CASE("a batch that fits operator by operator is not lost to fusing", "[compile]") {
+  // Wide, narrow, wide: fused, a request holds both wide tensors at once.
+  const Model model = plan::Load(R"(
+    header { model: "m" min_reader_version: 1 }
+    dims { name: "seq" min: 1 max: 1024 batch_rule: MAX }
+    dims { name: "batch" min: 1 max: 64 batch_rule: COUNT }
+    tensors { name: "x" kind: INPUT dtype: BF16 shape: ["batch", "seq", "4096"] }
+    tensors { name: "h" kind: ACTIVATION dtype: BF16 shape: ["batch", "seq", "16"] }
+    tensors { name: "y" kind: OUTPUT dtype: BF16 shape: ["batch", "seq", "4096"] }
+    entries { name: "main"
+      operators { name: "narrow" inputs: "x" outputs: "h"
+        work { reduce { elements: "batch * seq * 4096" outputs: "batch * seq * 16"
+          ops_per_element: 1 } } }
+      operators { name: "widen" inputs: "h" outputs: "y"
+        work { vector { elements: "batch * seq * 4096" ops_per_element: 1 } } } })");
+  constexpr std::int64_t kWide = 1024 * 4096 * 2, kWaist = 1024 * 16 * 2;
+  device::Spec spec = *testing::ShippedDevice();
+  const auto variant = [&](std::int64_t capacity) {
+    spec.dram_capacity_bytes = capacity;
+    Compiler compiler = MakeCompiler(model, std::make_shared<const device::Spec>(spec),
+                                     {.max_batch = 64, .concurrent_runs = 1});
+    return Compiled(compiler, {1024})->entries[0].variants[0];
+  };
+  const plan::Variant tight = variant(40 * (kWide + kWaist));
+  CHECK(tight.groups.size() == 2);
+  CHECK(tight.envelope[1].max == 40);
+  const plan::Variant roomy = variant(64 * 2 * kWide);
+  CHECK(roomy.groups.size() == 1);
+  CHECK(roomy.envelope[1].max == 64);
+}
+
 }  // namespace
 }  // namespace leeway::compile

@@ -176,6 +176,32 @@ TEST_CASE("what is fused fits the core at the largest batch as well", "[compile]
   CHECK(Fuse(graph, pricer, at, Dims{4096}).value().size() == 2);
 }
 
+TEST_CASE("what a run has no room for at once is not fused", "[compile]") {
+  // A wide input, a narrow waist and a wide output: fused, both wide ones are there at once.
+  const Model model = plan::Load(R"(
+    header { model: "m" min_reader_version: 1 }
+    dims { name: "seq" min: 1 max: 4096 batch_rule: MAX }
+    tensors { name: "x" kind: INPUT dtype: BF16 shape: ["seq", "4096"] }
+    tensors { name: "h" kind: ACTIVATION dtype: BF16 shape: ["seq", "16"] }
+    tensors { name: "y" kind: OUTPUT dtype: BF16 shape: ["seq", "4096"] }
+    entries { name: "main"
+      operators { name: "narrow" inputs: "x" outputs: "h"
+        work { reduce { elements: "seq * 4096" outputs: "seq * 16" ops_per_element: 1 } } }
+      operators { name: "widen" inputs: "h" outputs: "y"
+        work { vector { elements: "seq * 4096" ops_per_element: 1 } } } })");
+  const EntryGraph graph(*model, 0);
+  const Device device = testing::ShippedDevice();
+  const Dims at = {1024};
+  // One by one a run holds a wide tensor and the waist; together two wide ones.
+  const double wide = 1024. * 4096 * 2, waist = 1024. * 16 * 2;
+  const auto groups = [&](double budget) {
+    return Fuse(graph, Pricer(*device), at, at, {wide + waist, budget}).value().size();
+  };
+  CHECK(groups(2 * wide) == 1);
+  CHECK(groups(2 * wide - 1) == 2);
+  CHECK(Fused(graph, device, at).size() == 1);
+}
+
 TEST_CASE("cores share a group where that saves at least the launches it adds", "[compile]") {
   const auto seed = GENERATE(range(0u, 40u));
   CAPTURE(seed);

@@ -176,6 +176,27 @@ TEST_CASE("slow cores, several engines and their paths are read", "[device][unit
   CHECK(spec->dram_arbitration == Arbitration::kRandomPriority);
 }
 
+TEST_CASE("a line between DRAM and SRAM needs a rate, other paths need none", "[device][unit]") {
+  pb::Device device = Valid();
+  pb::DmaPath& path = *device.mutable_core_classes(0)->mutable_dma()->add_paths();
+  path.set_latency_cycles(100);
+  path.set_name("core-core");
+  CHECK(Parse(device).ok());
+  for (const char* name : {"hbm-vmem", "vmem-hbm"}) {
+    path.set_name(name);
+    for (const double cycles_per_kib : {0.0, 1e-9, 1e9}) {
+      path.set_cycles_per_kib(cycles_per_kib);
+      const auto refused = Parse(device);
+      REQUIRE_FALSE(refused.ok());
+      CHECK(refused.status().message().find("paths[0].cycles_per_kib") != std::string_view::npos);
+      CHECK(refused.status().message().find("is not a rate in [1000000, ") !=
+            std::string_view::npos);
+    }
+    path.set_cycles_per_kib(1);
+    CHECK(Parse(device).ok());
+  }
+}
+
 TEST_CASE("heat and the clock loop are read with their defaults", "[device][unit]") {
   pb::Device device = Valid();
   Heated(device);

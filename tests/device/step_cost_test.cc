@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "device/dma.h"
+#include "device/step_detail.h"
 #include "tests/catch.h"
 #include "tests/device/support/plan_maker.h"
 
@@ -420,6 +422,73 @@ TEST_CASE("a group that is one opaque operator costs what its profile says", "[d
   CHECK(cost.compute.count() == 1500);
   CHECK(cost.dram_bytes == 200);
   CHECK(cost.BodyAlone(device.dram_rate()).count() == 1500);
+}
+
+PlanMaker Addition() {
+  PlanMaker plan;
+  plan.Tensor("x", TensorKind::kInput, "3000000");
+  plan.Tensor("z", TensorKind::kInput, "3000000");
+  plan.Tensor("y", TensorKind::kOutput, "3000000");
+  plan.Vector("add", {"x", "z"}, "y", "3000000", 1);
+  return plan;
+}
+
+TEST_CASE("lines that are the port change nothing", "[device][property]") {
+  Spec port = testing::TpuV4Like();
+  port.classes[0].clock_hz = 1'000'000'000;
+  port.classes[0].dma_bytes_per_second = 1'024'000'000'000;
+  Spec lines = port;
+  lines.classes[0].dma_paths = {{"hbm-vmem", 460, 1, 512}, {"vmem-hbm", 460, 1, 512}};
+  PlanMaker plan = Addition();
+  plan.Tensor("w", TensorKind::kWeight, "3000 * 1000");
+  plan.Tensor("p", TensorKind::kOutput, "1000 * 1000");
+  plan.Gemm("matmul", {"x", "w"}, "p", "1000", "1000", "3000");
+  for (const char* op : {"add", "matmul"}) {
+    const StepCost a = CostOfOperator(plan, op, {}, port, 1);
+    const StepCost b = CostOfOperator(plan, op, {}, lines, 1);
+    CHECK(a.fill == b.fill);
+    CHECK(a.compute == b.compute);
+    CHECK(a.drain == b.drain);
+    CHECK(a.body_bytes == b.body_bytes);
+    CHECK(a.cap == b.cap);
+    CHECK(a.dram_bytes == b.dram_bytes);
+    CHECK(a.bound == b.bound);
+  }
+}
+
+TEST_CASE("a step begins by the line that reads, ends by the one that writes, its body by both",
+          "[device][unit]") {
+  Spec device = testing::TpuV4Like();
+  device.dram_bytes_per_second = 100'000'000'000'000;
+  const DmaPath read{"hbm-vmem", 483.6, 1.1046, 512}, write{"vmem-hbm", 417.5, 1.0506, 512};
+  device.classes[0].dma_paths = {read, write};
+  PlanMaker plan = Addition();
+  const auto detail =
+      OperatorDetail(plan.body(), plan.entry(), plan.Find("add"), {}, 1, device.classes[0], device);
+  REQUIRE(detail.ok());
+  const auto ns = [](const DmaPath& path, double bytes) {
+    return TransferCycles(path, static_cast<std::int64_t>(bytes)) / 1.05;
+  };
+  const StepCost& cost = detail->cost;
+  CHECK(static_cast<double>(cost.fill.count()) ==
+        Approx(ns(read, detail->tile_cost.first_bytes)).margin(1));
+  CHECK(static_cast<double>(cost.drain.count()) ==
+        Approx(ns(write, detail->tile_cost.last_bytes)).margin(1));
+  // 12 MB read and 6 MB written, in turns: a KiB in 1.1046 and 1.0506 cycles.
+  const double turns = (12e6 * 1.1046 + 6e6 * 1.0506) / 1024 / 1.05;
+  CHECK(static_cast<double>(cost.BodyAlone(device.dram_rate()).count()) == Approx(turns).margin(2));
+  CHECK(cost.bound == Bound::kBandwidth);
+}
+
+TEST_CASE("a strided move is written in whole granules of the line that writes", "[device][unit]") {
+  Spec device = testing::TpuV4Like();
+  device.classes[0].dma_paths = {{"vmem-hbm", 417.5, 1.0506, 2048}};
+  PlanMaker plan;
+  plan.Tensor("x", TensorKind::kInput, "100000");
+  plan.Tensor("y", TensorKind::kOutput, "100000");
+  plan.Op("move", {"x"}, {"y"}, plan::Move{plan.Size("200000"), plan.Size("1000")});
+  const StepCost cost = CostOfOperator(plan, "move", {}, device, 1);
+  CHECK(cost.dram_bytes == Approx(200'000 + 200'000 * 2.048).margin(1));
 }
 
 }  // namespace

@@ -78,7 +78,8 @@ TEST_CASE("a step as a fluid takes what its tiles take one by one, but for a til
   const auto detail =
       OperatorDetail(plan.body(), plan.entry(), plan.Find("matmul"), {}, 1, core, device);
   REQUIRE(detail.ok());
-  const double rate = FairRate(core, device, flows);
+  const double port = static_cast<double>(core.dma_bytes_per_second) / 1e9;
+  const double rate = std::min(port, FairRate(device, flows));
   const std::vector<TileTimes> tiles = TilesOf(*detail, rate);
   const double latency = static_cast<double>(core.dma_latency.count());
   // The first read and the last write wait for the DMA; those between follow one another.

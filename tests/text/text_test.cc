@@ -20,7 +20,7 @@ std::string MessageOf(const Result<std::string>& result) {
 }
 
 TEST_CASE("a plan is the same bytes through text and through JSON", "[text]") {
-  const std::string model = GENERATE("bert_base", "llama2_7b_prefill");
+  const std::string model = GENERATE("bert_base", "llama2_7b_prefill", "resnet50");
   const std::string source = Source("plans/models/" + model + ".textproto");
   const std::string bytes = TextToBinary(Schema::kPlan, source, model).value();
   const std::string text = BinaryToText(Schema::kPlan, bytes).value();
