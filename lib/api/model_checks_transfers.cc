@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <string>
 #include <utility>
 
@@ -208,18 +209,26 @@ struct Calls {
 };
 
 Calls CallAgainAndAgain(const device::Spec& spec, Nanos kernel) {
-  constexpr int kCalls = 64;
+  constexpr device::LaunchQueue::Call kCalls = 64;
   device::LaunchQueue queue(spec.run_launch, spec.launch_queue_depth);
+  for (device::LaunchQueue::Call i = 0; i < kCalls; ++i) queue.Ask(i, 1);
   Calls calls;
+  std::deque<Instant> ends;
+  Instant now, returned, device_free;
   bool blocked = false;
-  device::LaunchQueue::Call last;
-  for (int i = 0; i < kCalls; ++i) {
-    last = queue.Issue(last.returns, kernel);
-    blocked = blocked || last.blocked;
-    if (!blocked) ++calls.unblocked;
-    calls.most_in_flight = std::max(calls.most_in_flight, static_cast<double>(last.in_flight));
+  for (device::LaunchQueue::Call issued = 0; issued < kCalls;) {
+    for (; !ends.empty() && ends.front() <= now; ends.pop_front()) queue.Ended();
+    for (; queue.Next(now); ++issued) {
+      blocked = blocked || now > returned + spec.run_launch;
+      returned = now;
+      if (!blocked) ++calls.unblocked;
+      calls.most_in_flight = std::max<double>(calls.most_in_flight, queue.in_flight());
+      device_free = std::max(now, device_free) + kernel;
+      ends.push_back(device_free);
+    }
+    now = std::min(queue.due(), ends.empty() ? Instant::Max() : ends.front());
   }
-  calls.each_us = static_cast<double>(last.ends.count()) / 1e3 / kCalls;
+  calls.each_us = static_cast<double>(device_free.count()) / 1e3 / kCalls;
   return calls;
 }
 

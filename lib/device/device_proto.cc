@@ -408,8 +408,10 @@ void ReadLaunch(Findings& findings, const Path& path, const pb::LaunchCost& in, 
       Nanos(Within(findings, path.At("run_launch_ns"), in.run_launch_ns(), 0, kMaxLatencyNs));
   spec.step_launch =
       Nanos(Within(findings, path.At("step_launch_ns"), in.step_launch_ns(), 0, kMaxLatencyNs));
-  spec.launch_queue_depth =
-      Within32(findings, path.At("queue_depth"), in.queue_depth(), 0, 1 << 20);
+  spec.issue =
+      EnumOr(findings, path.At("issue"), in.issue(), pb::LaunchCost::Issue_MAX, Issue::kFirstSteps);
+  spec.launch_queue_depth = Within32(findings, path.At("queue_depth"), in.queue_depth(),
+                                     spec.issue == Issue::kHost ? 1 : 0, 1 << 20);
 }
 
 std::string SerializeDeterministically(const pb::Device& device) {

@@ -30,6 +30,9 @@ enum class ComputeMode { kOverlapped = 1, kScaleSim };
 // begins.
 enum class Arbitration { kFair = 1, kRandomPriority };
 enum class Dataflow { kOutputStationary = 1, kWeightStationary, kInputStationary };
+// Who pays for the launch of a run: its first steps, or a host thread that issues one after the
+// other and blocks while the launch queue is full.
+enum class Issue { kFirstSteps = 1, kHost };
 enum class ConvLowering { kIm2col = 1, kPerTap };
 
 // A way through the memory system: a latency, then a rate, both in cycles of the core's clock.
@@ -128,7 +131,8 @@ struct Spec {
   std::int64_t dram_bytes_per_second = 0;
   Arbitration dram_arbitration = Arbitration::kFair;
   Nanos run_launch{0}, step_launch{0};
-  std::uint32_t launch_queue_depth = 0;
+  Issue issue = Issue::kFirstSteps;
+  std::uint32_t launch_queue_depth = 0;  // at least 1 where a host issues
   Power power;
   std::vector<std::string> assumed;
   std::optional<double> calibration_residual;

@@ -248,8 +248,13 @@ Status Attributor::Explain(RunTrace& trace, const sched::Request& request, Reque
   parts[Cause::kResidency] = chain.executed.fetching;
   parts[Cause::kLaunch] = *trace.launches;
   parts[Cause::kThrottle] = chain.executed.throttled;
-  parts[Cause::kContention] = chain.executed.duration - *trace.at_bucket - *trace.relayouts -
-                              chain.executed.fetching - *trace.launches - chain.executed.throttled;
+  // A host's call is no part of what cores execute; what it waited for beyond that is the queue's.
+  const Nanos issuing = run.issued - run.started;
+  const Nanos called = std::min(issuing, device_.run_launch);
+  parts[Cause::kDispatch] += issuing - called;
+  parts[Cause::kContention] = called + chain.executed.duration - *trace.at_bucket -
+                              *trace.relayouts - chain.executed.fetching - *trace.launches -
+                              chain.executed.throttled;
   return Status();
 }
 

@@ -17,9 +17,14 @@ void Scheduler::Pump(CoreId core) {
   inboxes_[core.value()].Take(completed_);
   for (const Completion& completion : completed_) Retire(core, completion);
   completed_.clear();
-  if (batch_timer_ <= env_.Now()) {
+  const Instant now = env_.Now();
+  if (batch_timer_ <= now) {
     batch_timer_ = Instant::Max();
     CloseBatches();
+  }
+  if (issue_timer_ <= now) {
+    issue_timer_ = Instant::Max();
+    IssueRuns();
   }
   Core& self = cores_[core.value()];
   while (self.in_flight.size() < self.launch_depth) {

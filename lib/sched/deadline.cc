@@ -44,7 +44,9 @@ std::vector<RunLoad> Scheduler::LoadsInFlight() const {
   std::vector<Nanos> left(runs_.size());
   for (std::size_t r = 0; r < runs_.size(); ++r) {
     const Run& run = runs_[RunId(r)];
-    if (run.state == Run::State::kLive) left[r] = Unlaunched(run, 0);
+    if (run.state != Run::State::kLive) continue;
+    left[r] = run.issued == Instant::Max() ? run.costs->soonest_work + device_.run_launch
+                                           : Unlaunched(run, 0);
   }
   const Instant now = env_.Now();
   for (const Core& core : cores_) {

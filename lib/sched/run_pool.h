@@ -45,6 +45,8 @@ struct Run {
   std::vector<Request> members;
   DimValues dims;   // the members' combined actual dims
   Instant started;  // when the batch closed
+  // When it was issued to the device: at once, or once the host came to it; Max until then.
+  Instant issued;
   std::uint32_t steps_in_flight = 0;
   std::vector<NodeState> nodes;
   std::vector<FrameState> frames;

@@ -35,6 +35,9 @@ Scheduler::Scheduler(Env& env, const device::Spec& device, const DomainTable& do
     idle_.Add(CoreId(c));
     room_.Add(CoreId(c));
   }
+  if (device.issue == device::Issue::kHost) {
+    launches_.emplace(device.run_launch, device.launch_queue_depth);
+  }
 }
 
 Result<StreamId> Scheduler::OpenStream(StreamSpec spec) {
@@ -218,12 +221,33 @@ void Scheduler::StartRun(Batch batch) {
   for (const Request& member : run.members) run.urgency = std::min(run.urgency, member.urgency);
   run.slot = order_.SlotOf(run.urgency);
   ++counters_.runs;
+  run.issued = run.started;
   if (observer_) observer_->OnRunStarted(id, run);
+  // What launches nothing is over without the host.
+  if (!launches_ || run.costs->steps == 0) return Launch(id);
+  run.issued = Instant::Max();
+  launches_->Ask(id.value(), run.urgency);
+  IssueRuns();
+}
+
+void Scheduler::Launch(RunId id) {
   Cascade cascade;
   cascade.run = id;
-  cascade.starting = true;
+  // Where a host issues runs it has paid for the launch.
+  cascade.starting = !launches_;
   StartFrame(cascade, 0);
   Follow(cascade);
+}
+
+void Scheduler::IssueRuns() {
+  while (const auto call = launches_->Next(env_.Now())) {
+    const RunId id(*call);
+    runs_[id].issued = env_.Now();
+    Launch(id);
+  }
+  if (launches_->due() == issue_timer_) return;
+  issue_timer_ = launches_->due();
+  if (issue_timer_ != Instant::Max()) env_.SetTimer(CoreId(0), issue_timer_);
 }
 
 void Scheduler::EndRun(RunId id, Outcome outcome) {
@@ -233,7 +257,17 @@ void Scheduler::EndRun(RunId id, Outcome outcome) {
                &run);
   }
   env_.Ended(id);
+  const bool issued = run.issued != Instant::Max();
+  const bool through_host = launches_ && run.costs->steps > 0;
   runs_.Free(id);
+  if (through_host) {
+    if (issued) {
+      launches_->Ended();
+    } else {
+      launches_->Drop(id.value());
+    }
+    IssueRuns();
+  }
   CloseBatches();
 }
 

@@ -26,6 +26,9 @@
 // a call. So a launch ahead may be missed, but never one on an idle core. Steps of a run that was
 // cancelled stay queued, and count as load, until a core meets them; they are held for nobody.
 //
+// Where a host thread issues runs (device::Issue::kHost) a run's steps are ready once it has been
+// issued, the most urgent run first.
+//
 // Threading: Complete() may be called from any thread, unless the options say that it is not.
 //            Everything else is for one thread at a time; Pump is not re-entrant.
 // Lifetime:  env, device and domains outlive the scheduler; models are kept while they are needed.
@@ -40,6 +43,7 @@
 #include <string>
 #include <vector>
 
+#include "device/launch_queue.h"
 #include "device/spec.h"
 #include "leeway/policy.h"
 #include "leeway/status.h"
@@ -191,6 +195,8 @@ class Scheduler {
   void EndRequest(const Request& request, Outcome outcome, const Run* run);
   void CloseBatches();
   void StartRun(Batch batch);
+  void Launch(RunId id);
+  void IssueRuns();
   void FailBatch(const Batch& batch, const Status& status);
   void EndRun(RunId id, Outcome outcome);
   void SetBatchTimer();
@@ -266,6 +272,9 @@ class Scheduler {
   std::size_t known_domains_ = 0;
   RequestId next_request_ = 0;
   Instant batch_timer_ = Instant::Max();
+  // Where a host issues runs.
+  std::optional<device::LaunchQueue> launches_;
+  Instant issue_timer_ = Instant::Max();
   bool closing_ = false;
   bool watches_fronts_ = false;  // for admission deadlines or weighed domains
   bool weighs_ = false;          // some domain is weighed

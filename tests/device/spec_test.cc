@@ -53,6 +53,7 @@ TEST_CASE("what a description leaves out has its stated default", "[device][unit
   CHECK(core.DtypeFactor(DType::kF32) == 1);
   CHECK(core.tile_bytes() == core.sram_bytes);
   CHECK(spec->step_launch == Nanos(0));
+  CHECK(spec->issue == Issue::kFirstSteps);
   CHECK_FALSE(spec->calibration_residual.has_value());
 }
 
@@ -265,6 +266,10 @@ TEST_CASE("every slip in a description is named with its path and bound", "[devi
        [](auto& d) {
          d.mutable_core_classes(0)->set_sram_bytes(std::numeric_limits<std::int64_t>::max());
        }},
+      {"launch.queue_depth: 0 is not in [1, 1048576]",
+       [](auto& d) { d.mutable_launch()->set_issue(pb::LaunchCost::HOST); }},
+      {"launch.issue: unknown value 7",
+       [](auto& d) { d.mutable_launch()->set_issue(static_cast<pb::LaunchCost::Issue>(7)); }},
       {"core_classes[0].resident_bytes: 1048576 is not in [0, 1048575]",
        [](auto& d) { d.mutable_core_classes(0)->set_resident_bytes(1 << 20); }},
       {"core_classes[0].resident_bytes: -1 is not in [0, 1048575]",
