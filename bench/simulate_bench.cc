@@ -49,7 +49,7 @@ void Run(benchmark::State& state, SimConfig::Loops loops, SimConfig::Detail deta
   config.plan = plan.body();
   config.device = device.spec();
   for (const traffic::StreamInfo& stream : traffic.body()->streams()) {
-    config.streams.push_back({stream.name, Priority(stream.priority_level)});
+    config.streams.push_back({stream.name, Priority(stream.priority_level.value_or(1))});
   }
   config.loops = loops;
   config.detail = detail;

@@ -16,7 +16,7 @@ namespace leeway {
 inline namespace v0 {
 
 enum class Cause {
-  // Queueing delay.
+  // Queueing delay; kResponseOrder, below, too.
   kAdmission,              // before the batcher took it
   kBatching,               // until its batch closed
   kHigherPriority,         // an allowed core ran a more urgent step
@@ -38,8 +38,12 @@ enum class Cause {
   kContention,  // shared DRAM bandwidth
   // Measured back ends only: observed less modelled; may be negative.
   kUnexplained,
+  // Done, while an earlier request of a stream with preserve_ordering was not. Telemetry tells
+  // parts
+  // by their places here, so that what came later is last.
+  kResponseOrder,
 };
-inline constexpr std::size_t kCauseCount = 17;
+inline constexpr std::size_t kCauseCount = 18;
 
 // Returns the name in reports and JSON, e.g. "lower_priority_in_flight".
 const char* CauseName(Cause cause);

@@ -30,7 +30,7 @@ inline namespace v0 {
 enum class Fallback { kGeneric, kNearest, kReject };
 enum class TimeoutAction { kReject, kDelay };
 
-// How the batcher forms batches; Triton's words.
+// How the batcher takes requests and gives responses; Triton's words.
 struct BatchingOptions {
   int max_batch_size = 8;
   std::vector<int> preferred_batch_size = {};
@@ -38,11 +38,19 @@ struct BatchingOptions {
   // By bucket: batches never mix variants. kFirstCome puts requests together in order of arrival
   // and runs them in the variant of the largest.
   enum class Formation { kByBucket, kFirstCome } formation = Formation::kByBucket;
+  // Whether the OK responses of a stream are given in the order of its requests: one that is done
+  // waits, and its latency counts, until all that came before it have ended. Orders responses
+  // alone; other ends are told at once.
+  bool preserve_ordering = false;
+  // The least urgent level that a stream may have, up to 63, and that of streams that state none.
+  int priority_levels = Priority::kLeastUrgent;
+  int default_priority_level = Priority::kMostUrgent;
 };
 
 // How requests wait; Triton's words.
 struct QueueOptions {
-  // Requests of one stream that may wait; one more is rejected. 0 means no bound.
+  // Requests of one stream that may wait, for a batch or for their turn to be told of; one more is
+  // rejected. 0 means no bound.
   int max_queue_size = 0;
   // Time a request may wait before it has been batched; 0 means for ever.
   Nanos default_timeout{0};
@@ -70,16 +78,21 @@ struct ServingOptions {
   Nanos slo{0};
 };
 
-// How one stream of the traffic is served.
+// How one stream of the traffic is served; what is nothing is as ServingOptions says.
 struct StreamOptions {
   static constexpr int kMaxWeight = 1'000'000;
 
   std::string name;
-  // Nothing: as the traffic says.
+  // Nothing: as the traffic says, else the default level.
   std::optional<Priority> priority = {};
   // Share of the device under Policy::kWfq, relative to other streams, up to kMaxWeight. 0: by the
   // priority, 1024 for level 1 and half as much for each level less urgent, at least 1.
   int weight = 0;
+  std::optional<bool> preserve_ordering = {};
+  std::optional<int> max_queue_size = {};
+  std::optional<Nanos> default_timeout = {};
+  std::optional<TimeoutAction> timeout_action = {};
+  std::optional<bool> allow_timeout_override = {};
 };
 
 struct Progress {
@@ -109,12 +122,12 @@ struct SimulateOptions {
 };
 
 // Returns kInvalidArgument for an option out of range, traffic without a request, a dim of the plan
-// that binds to none of the traffic's, or options of a stream that the traffic lacks, kNotFound for
-// an entry that the plan lacks, kFailedPrecondition if the device lacks a core the plan places on
-// or memory for it, kOutOfRange for a dim outside the domain (kError), a cost that overflows or a
-// die that its leakage heats without end, kResourceExhausted for loops of too many steps,
-// kCancelled, kUnimplemented for parts of a plan the engine does not run, or the traffic's own
-// error.
+// that binds to none of the traffic's, options of a stream that the traffic lacks or a priority
+// beyond priority_levels, kNotFound for an entry that the plan lacks, kFailedPrecondition if the
+// device lacks a core the plan places on or memory for it, kOutOfRange for a dim outside the domain
+// (kError), a cost that overflows or a die that its leakage heats without end, kResourceExhausted
+// for loops of too many steps, kCancelled, kUnimplemented for parts of a plan the engine does not
+// run, or the traffic's own error.
 Result<SimResult> Simulate(const Plan& plan, const Device& device, const Traffic& traffic,
                            const SimulateOptions& options = {});
 

@@ -48,7 +48,7 @@ Result<Arm> RunArm(const Plan& plan, const Device& device, const Recording& reco
   config.plan = plan.body();
   config.device = device.spec();
   config.entry = recording.entry();
-  config.streams = api::StreamsOf(*recording.traffic().body());
+  config.streams = api::StreamsOf(*recording.traffic().body(), options.serving.batching);
   config.serving = options.serving;
   config.progress = options.progress;
   config.on_ok = [&arm](const exec::RequestRecord& done) {

@@ -30,7 +30,7 @@ class Simulator {
         model_(std::move(model)),
         dim_(dim),
         options_(options),
-        streams_(api::StreamsOf(*traffic.body())) {
+        streams_(api::StreamsOf(*traffic.body(), BatchingOptions())) {
     if (options.reality.kind == LoopReality::Kind::kNoise) {
       reality_ = std::make_shared<const device::Reality>(device::RealityNoise{
           options.reality.seed, options.reality.per_operator, options.reality.per_size});

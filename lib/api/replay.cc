@@ -27,12 +27,14 @@ Result<std::optional<exec::SimArrival>> Replay::Next() {
   return std::optional(std::move(out));
 }
 
-std::vector<exec::SimStream> StreamsOf(const traffic::Body& traffic) {
+std::vector<exec::SimStream> StreamsOf(const traffic::Body& traffic,
+                                       const BatchingOptions& batching) {
+  const int level = batching.default_priority_level;
   std::vector<exec::SimStream> streams;
   for (const traffic::StreamInfo& stream : traffic.streams()) {
-    streams.push_back({stream.name, Priority(stream.priority_level)});
+    streams.push_back({stream.name, Priority(stream.priority_level.value_or(level))});
   }
-  if (streams.empty()) streams.push_back({"default", Priority(1)});
+  if (streams.empty()) streams.push_back({"default", Priority(level)});
   return streams;
 }
 

@@ -40,8 +40,10 @@ class Replay {
   SimulateOptions::AboveDomain above_domain_;
 };
 
-// The streams of the traffic; one called "default" where it names none.
-std::vector<exec::SimStream> StreamsOf(const traffic::Body& traffic);
+// The streams of the traffic, of the default level where it states none; one called "default" where
+// it names none.
+std::vector<exec::SimStream> StreamsOf(const traffic::Body& traffic,
+                                       const BatchingOptions& batching);
 
 }  // namespace leeway::api
 

@@ -18,7 +18,8 @@ inline namespace v0 {
 
 namespace {
 
-Status Override(const StreamOptions& how, std::vector<exec::SimStream>& streams) {
+Status Override(const StreamOptions& how, const QueueOptions& of_all,
+                std::vector<exec::SimStream>& streams) {
   const auto stream = std::find_if(streams.begin(), streams.end(),
                                    [&](const exec::SimStream& s) { return s.name == how.name; });
   if (stream == streams.end()) {
@@ -34,6 +35,13 @@ Status Override(const StreamOptions& how, std::vector<exec::SimStream>& streams)
   }
   if (how.priority) stream->priority = *how.priority;
   stream->weight = static_cast<std::uint32_t>(how.weight);
+  stream->preserve_ordering = how.preserve_ordering;
+  QueueOptions queue = of_all;
+  queue.max_queue_size = how.max_queue_size.value_or(queue.max_queue_size);
+  queue.default_timeout = how.default_timeout.value_or(queue.default_timeout);
+  queue.timeout_action = how.timeout_action.value_or(queue.timeout_action);
+  queue.allow_timeout_override = how.allow_timeout_override.value_or(queue.allow_timeout_override);
+  stream->queue = queue;
   return Status();
 }
 
@@ -48,9 +56,9 @@ Result<SimResult> Simulate(const Plan& plan, const Device& device, const Traffic
   config.plan = plan.body();
   config.device = device.spec();
   config.entry = options.entry;
-  config.streams = api::StreamsOf(*traffic.body());
+  config.streams = api::StreamsOf(*traffic.body(), options.serving.batching);
   for (const StreamOptions& stream : options.streams) {
-    LEEWAY_RETURN_IF_ERROR(Override(stream, config.streams));
+    LEEWAY_RETURN_IF_ERROR(Override(stream, options.serving.queue, config.streams));
   }
   config.serving = options.serving;
   if (options.heat == SimulateOptions::Heat::kOff) config.heat = exec::CoreClocks::Heat::kOff;

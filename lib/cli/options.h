@@ -105,9 +105,7 @@ void AddBindings(CLI::App& app, std::vector<std::pair<std::string, std::string>>
 // --policy.
 void AddPolicy(CLI::App& app, Policy* target);
 
-// "batch:priority=4,weight=10"; either may be left out.
-StreamOptions ParseStream(const std::string& text);
-// --stream, which may be given more than once and keeps all.
+// --stream, which may be given once for each stream (stream_option.cc).
 void AddStreams(CLI::App& app, std::vector<StreamOptions>* target);
 
 }  // namespace leeway::cli

@@ -60,6 +60,8 @@ class SimulateCommand : public Command {
   std::int64_t max_batch_size_ = 8;
   std::int64_t max_queue_size_ = 0;
   std::int64_t max_concurrent_runs_ = 0;
+  std::int64_t priority_levels_ = Priority::kLeastUrgent;
+  std::int64_t default_priority_level_ = Priority::kMostUrgent;
   std::optional<Nanos> max_queue_delay_, default_timeout_;
   std::vector<std::int64_t> preferred_batch_size_;
   std::string timeout_action_ = "reject";
@@ -113,6 +115,15 @@ void SimulateCommand::DeclareServing(CLI::App& app) {
   AddFlag(app, "--first-come", &first_come_,
           "Batch requests in order of arrival, in the variant of the largest, instead of by "
           "bucket.");
+  AddFlag(app, "--preserve-ordering", &options_.serving.batching.preserve_ordering,
+          "Give the responses of a stream in the order of its requests: what is done waits for "
+          "what came before it.");
+  AddInteger(app, "--priority-levels", {Priority::kMostUrgent, Priority::kLeastUrgent},
+             &priority_levels_,
+             "Levels that streams may have, from 1, the most urgent (default "
+             "63).");
+  AddInteger(app, "--default-priority-level", {Priority::kMostUrgent, Priority::kLeastUrgent},
+             &default_priority_level_, "Level of the streams that state none (default 1).");
   AddPolicy(app, &options_.serving.policy);
   AddStreams(app, &options_.streams);
   AddChoice(app, "--fallback", {"generic", "nearest", "reject"}, &fallback_,
@@ -133,12 +144,18 @@ std::string SimulateCommand::Objection() const {
   if (options_.serving.queue.predicted_deadline_admission && !arguments_.slo) {
     return "--predicted-deadline-admission needs --slo";
   }
+  if (default_priority_level_ > priority_levels_) {
+    return "--default-priority-level " + std::to_string(default_priority_level_) +
+           " exceeds --priority-levels " + std::to_string(priority_levels_);
+  }
   return "";
 }
 
 void SimulateCommand::Settle(const Invocation& invocation) {
   options_.seed = invocation.options().seed;
   options_.serving.batching.max_batch_size = static_cast<int>(max_batch_size_);
+  options_.serving.batching.priority_levels = static_cast<int>(priority_levels_);
+  options_.serving.batching.default_priority_level = static_cast<int>(default_priority_level_);
   options_.serving.queue.max_queue_size = static_cast<int>(max_queue_size_);
   options_.serving.max_concurrent_runs = static_cast<int>(max_concurrent_runs_);
   if (max_queue_delay_) options_.serving.batching.max_queue_delay = *max_queue_delay_;

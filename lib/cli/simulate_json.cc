@@ -166,6 +166,10 @@ const char* FallbackName(Fallback fallback) {
   return "";
 }
 
+const char* TimeoutActionName(TimeoutAction action) {
+  return action == TimeoutAction::kDelay ? "delay" : "reject";
+}
+
 Json TrafficOptionsJson(const SimulateView& view) {
   const TrafficOptions& options = view.arguments.traffic.options;
   Json json;
@@ -193,15 +197,24 @@ Json OptionsJson(const SimulateView& view) {
     Json& given = json["streams"].emplace_back(Json{{"name", stream.name}});
     if (stream.priority) given["priority_level"] = stream.priority->level();
     if (stream.weight > 0) given["weight"] = stream.weight;
+    if (stream.preserve_ordering) given["preserve_ordering"] = *stream.preserve_ordering;
+    if (stream.max_queue_size) given["max_queue_size"] = *stream.max_queue_size;
+    if (stream.default_timeout) given["default_timeout_ns"] = stream.default_timeout->count();
+    if (stream.timeout_action) given["timeout_action"] = TimeoutActionName(*stream.timeout_action);
+    if (stream.allow_timeout_override) {
+      given["allow_timeout_override"] = *stream.allow_timeout_override;
+    }
   }
   json["max_batch_size"] = serving.batching.max_batch_size;
   json["max_queue_delay_ns"] = serving.batching.max_queue_delay.count();
   json["preferred_batch_size"] = serving.batching.preferred_batch_size;
   json["first_come"] = serving.batching.formation == BatchingOptions::Formation::kFirstCome;
+  json["preserve_ordering"] = serving.batching.preserve_ordering;
+  json["priority_levels"] = serving.batching.priority_levels;
+  json["default_priority_level"] = serving.batching.default_priority_level;
   json["max_queue_size"] = serving.queue.max_queue_size;
   json["default_timeout_ns"] = serving.queue.default_timeout.count();
-  json["timeout_action"] =
-      serving.queue.timeout_action == TimeoutAction::kDelay ? "delay" : "reject";
+  json["timeout_action"] = TimeoutActionName(serving.queue.timeout_action);
   json["predicted_deadline_admission"] = serving.queue.predicted_deadline_admission;
   json["max_concurrent_runs"] = serving.max_concurrent_runs;
   json["fallback"] = FallbackName(serving.fallback);

@@ -31,7 +31,7 @@ const std::vector<Family>& Families() {
   static const auto* const kFamilies = new std::vector<Family>{
       {"queueing",
        {Cause::kAdmission, Cause::kBatching, Cause::kHigherPriority, Cause::kLowerPriorityInFlight,
-        Cause::kCapacity, Cause::kDispatch}},
+        Cause::kCapacity, Cause::kDispatch, Cause::kResponseOrder}},
       {"imbalance", {Cause::kCoreImbalance}},
       {"fallback", {Cause::kFallback}},
       {"execution",

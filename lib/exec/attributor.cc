@@ -38,11 +38,12 @@ bool Displaced(const sched::Node& node, CoreId core) {
 }  // namespace
 
 Attributor::Attributor(const device::Spec& device, const sched::DomainTable& domains, OnOk on_ok,
-                       OnOther on_other)
+                       OnOther on_other, OnOk on_held)
     : device_(device),
       domains_(domains),
       on_ok_(std::move(on_ok)),
       on_other_(std::move(on_other)),
+      on_held_(std::move(on_held)),
       clock_(device.core_count(), ClockDomains(domains)),
       on_core_(device.core_count()) {}
 
@@ -258,21 +259,19 @@ Status Attributor::Explain(RunTrace& trace, const sched::Request& request, Reque
   return Status();
 }
 
-void Attributor::OnRequestEnded(const sched::Request& request, Outcome outcome,
-                                const sched::Run* run) {
-  if (outcome != Outcome::kOk) return on_other_(request, outcome);
-  const auto found =
-      std::find_if(traces_.begin(), traces_.end(), [&](const RunTrace& t) { return t.run == run; });
+RequestRecord Attributor::RecordOf(const sched::Request& request, const sched::Run& run) {
+  const auto found = std::find_if(traces_.begin(), traces_.end(),
+                                  [&](const RunTrace& t) { return t.run == &run; });
   LEEWAY_CHECK(found != traces_.end());
   RunTrace& trace = *found;
   RequestRecord record;
   record.request = &request;
-  record.run = run;
+  record.run = &run;
   record.ended = env_->Now();
   record.latency = record.ended - request.admitted;
   record.queue_wait = trace.first_start.value_or(record.ended) - request.admitted;
   // Equal shares; the first members take what does not divide.
-  const auto members = static_cast<std::int64_t>(run->members.size());
+  const auto members = static_cast<std::int64_t>(run.members.size());
   record.core_time = trace.core_time / members;
   if (trace.members_told < trace.core_time.count() % members) record.core_time += Nanos{1};
   ++trace.members_told;
@@ -280,6 +279,32 @@ void Attributor::OnRequestEnded(const sched::Request& request, Outcome outcome,
   const Status status = Explain(trace, request, record);
   if (!status.ok() && status_.ok()) status_ = status;
   if (!status.ok() || record.parts.total() != record.latency) ++missing_;
+  return record;
+}
+
+void Attributor::OnResponseHeld(const sched::Request& request, const sched::Run& run) {
+  RequestRecord record = RecordOf(request, run);
+  if (on_held_) on_held_(record);
+  record.request = nullptr;
+  record.run = nullptr;
+  record.displaced = {};
+  held_.emplace(request.id, record);
+}
+
+void Attributor::OnRequestEnded(const sched::Request& request, Outcome outcome,
+                                const sched::Run* run) {
+  const auto held = held_.find(request.id);
+  if (held == held_.end()) {
+    return outcome == Outcome::kOk ? on_ok_(RecordOf(request, *run)) : on_other_(request, outcome);
+  }
+  RequestRecord record = held->second;
+  held_.erase(held);
+  if (outcome != Outcome::kOk) return on_other_(request, outcome);
+  const Nanos waited = env_->Now() - record.ended;
+  record.request = &request;
+  record.ended += waited;
+  record.latency += waited;
+  record.parts[Cause::kResponseOrder] = waited;
   on_ok_(record);
 }
 

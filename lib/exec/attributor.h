@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "exec/simulated_world.h"
 #include "leeway/attribution.h"
 #include "leeway/status.h"
@@ -27,6 +28,7 @@ namespace leeway::exec {
 // How an OK request fared.
 struct RequestRecord {
   const sched::Request* request = nullptr;
+  // Null once its response was held until its run was over.
   const sched::Run* run = nullptr;
   Instant ended;
   Nanos latency{0};
@@ -42,8 +44,10 @@ class Attributor final : public sched::Observer, public StepListener {
   using OnOk = std::function<void(const RequestRecord&)>;
   using OnOther = std::function<void(const sched::Request&, Outcome)>;
 
+  // `on_held` is told, with the run, of requests that are done and whose response is held; may be
+  // null.
   Attributor(const device::Spec& device, const sched::DomainTable& domains, OnOk on_ok,
-             OnOther on_other);
+             OnOther on_other, OnOk on_held = nullptr);
 
   // Must be called before anything runs.
   void Attach(const sched::Env& env) { env_ = &env; }
@@ -54,6 +58,7 @@ class Attributor final : public sched::Observer, public StepListener {
   void OnRetired(sched::CoreId core, const sched::StepRef& step) override;
   void OnRoundEnded(sched::RunId id, const sched::Run& run, std::uint32_t frame,
                     sched::NodeId last) override;
+  void OnResponseHeld(const sched::Request& request, const sched::Run& run) override;
   void OnRequestEnded(const sched::Request& request, Outcome outcome,
                       const sched::Run* run) override;
 
@@ -127,15 +132,19 @@ class Attributor final : public sched::Observer, public StepListener {
   Nanos ChainAlone(RunTrace& trace, const sched::CostTable& table);
   Status FillRun(RunTrace& trace);
   Status Explain(RunTrace& trace, const sched::Request& request, RequestRecord& record);
+  RequestRecord RecordOf(const sched::Request& request, const sched::Run& run);
 
   const device::Spec& device_;
   const sched::DomainTable& domains_;
   OnOk on_ok_;
   OnOther on_other_;
+  OnOk on_held_;
   const sched::Env* env_ = nullptr;
   telemetry::WaitClock clock_;
   std::vector<RunTrace> traces_;  // by run slot
   std::vector<OnCore> on_core_;
+  // Of requests whose response is held, as they were when they were done.
+  absl::flat_hash_map<sched::RequestId, RequestRecord> held_;
   Status status_;
   std::uint64_t missing_ = 0;
 };

@@ -127,13 +127,14 @@ void Ledger::Ok(const RequestRecord& request) {
   summary.core_time += request.core_time;
   last_end_ = std::max(last_end_, request.ended);
   if (on_ok_) on_ok_(request);
-  Count(request);
+  if (request.run != nullptr) Count(request);
   if (!attributed()) return;
   record_->all.Record(request.latency, request.parts);
   record_->by_stream[s].Record(request.latency, request.parts);
   all_waits_.Record(request.queue_wait.count());
   waits_[s].Record(request.queue_wait.count());
-  in_service_[s] += request.latency - request.queue_wait;
+  in_service_[s] +=
+      request.latency - request.queue_wait - request.parts.part(Cause::kResponseOrder);
 }
 
 void Ledger::Count(const RequestRecord& request) {

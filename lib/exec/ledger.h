@@ -34,6 +34,8 @@ class Ledger {
 
   // Counts an arrival and its work before it is submitted. The cost model's errors.
   Status Submitted(const SimArrival& arrival);
+  // The work of a request is done; Ok() or Other() follows, and the run is gone by then.
+  void Held(const RequestRecord& request) { Count(request); }
   void Ok(const RequestRecord& request);
   void Other(const sched::Request& request, Outcome outcome);
 
@@ -71,7 +73,7 @@ class Ledger {
   Instant last_end_;
   telemetry::ExponentialHistogram all_waits_;
   std::vector<telemetry::ExponentialHistogram> waits_;  // by stream
-  std::vector<Nanos> in_service_;                       // by stream: Σ latency − queue wait
+  std::vector<Nanos> in_service_;  // by stream: Σ latency − waiting before and after
   telemetry::LengthRecorder lengths_;
   // By stream × dim of the plan that requests bind.
   std::vector<std::vector<telemetry::LengthRecorder::Series>> series_;

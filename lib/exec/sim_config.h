@@ -25,6 +25,9 @@ struct SimStream {
   std::string name;
   Priority priority{1};
   std::uint32_t weight = 0;  // 0: by the priority
+  // Nothing: the serving options'.
+  std::optional<QueueOptions> queue = {};
+  std::optional<bool> preserve_ordering = {};
 };
 
 struct SimArrival {

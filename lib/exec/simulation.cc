@@ -18,6 +18,41 @@ namespace {
 
 constexpr std::uint64_t kInstantsPerProgress = 1 << 15;
 
+Status CheckQueue(const QueueOptions& queue, const std::string& where) {
+  if (queue.max_queue_size >= 0 && queue.default_timeout >= Nanos{0}) return Status();
+  return base::InvalidArgument(absl::StrCat(where, "a queue size or timeout is negative"));
+}
+
+Status CheckPriorities(const BatchingOptions& batching, const std::vector<SimStream>& streams) {
+  const int levels = batching.priority_levels;
+  if (levels < Priority::kMostUrgent || levels > Priority::kLeastUrgent) {
+    return base::InvalidArgument(
+        absl::StrCat("priority_levels is ", levels, "; between 1 and ", Priority::kLeastUrgent));
+  }
+  if (batching.default_priority_level < 1 || batching.default_priority_level > levels) {
+    return base::InvalidArgument(absl::StrCat("default_priority_level is ",
+                                              batching.default_priority_level,
+                                              "; between 1 and priority_levels ", levels));
+  }
+  for (const SimStream& stream : streams) {
+    if (stream.priority.level() <= levels) continue;
+    return base::InvalidArgument(absl::StrCat("stream \"", stream.name, "\": priority_level ",
+                                              stream.priority.level(), " exceeds priority_levels ",
+                                              levels));
+  }
+  return Status();
+}
+
+Status CheckStreams(const SimConfig& config) {
+  LEEWAY_RETURN_IF_ERROR(CheckPriorities(config.serving.batching, config.streams));
+  for (const SimStream& stream : config.streams) {
+    if (!stream.queue) continue;
+    LEEWAY_RETURN_IF_ERROR(
+        CheckQueue(*stream.queue, absl::StrCat("stream \"", stream.name, "\": ")));
+  }
+  return Status();
+}
+
 Status CheckServing(const ServingOptions& serving) {
   auto positive = [](const char* name, std::int64_t value) {
     return value >= 1 ? Status()
@@ -25,9 +60,9 @@ Status CheckServing(const ServingOptions& serving) {
   };
   LEEWAY_RETURN_IF_ERROR(positive("max_batch_size", serving.batching.max_batch_size));
   LEEWAY_RETURN_IF_ERROR(positive("ageing_interval in ns", serving.ageing_interval.count()));
-  if (serving.batching.max_queue_delay < Nanos{0} || serving.queue.max_queue_size < 0 ||
-      serving.queue.default_timeout < Nanos{0} || serving.max_concurrent_runs < 0) {
-    return base::InvalidArgument("a queue size, delay, timeout or run count is negative");
+  LEEWAY_RETURN_IF_ERROR(CheckQueue(serving.queue, ""));
+  if (serving.batching.max_queue_delay < Nanos{0} || serving.max_concurrent_runs < 0) {
+    return base::InvalidArgument("a queue delay or run count is negative");
   }
   for (int size : serving.batching.preferred_batch_size) {
     if (size >= 1 && size <= serving.batching.max_batch_size) continue;
@@ -118,13 +153,15 @@ sched::StreamSpec SpecOf(const SimStream& stream, const ServingOptions& serving,
   spec.name = stream.name;
   spec.priority = stream.priority;
   spec.weight = stream.weight;
-  spec.max_queue_size = static_cast<std::uint32_t>(serving.queue.max_queue_size);
-  spec.timeout = serving.queue.default_timeout;
-  spec.timeout_action = serving.queue.timeout_action == TimeoutAction::kDelay
+  const QueueOptions& queue = stream.queue ? *stream.queue : serving.queue;
+  spec.max_queue_size = static_cast<std::uint32_t>(queue.max_queue_size);
+  spec.timeout = queue.default_timeout;
+  spec.timeout_action = queue.timeout_action == TimeoutAction::kDelay
                             ? sched::TimeoutAction::kDelay
                             : sched::TimeoutAction::kReject;
-  spec.allow_timeout_override = serving.queue.allow_timeout_override;
-  if (serving.queue.predicted_deadline_admission) spec.admission_deadline = serving.slo;
+  spec.allow_timeout_override = queue.allow_timeout_override;
+  spec.preserve_ordering = stream.preserve_ordering.value_or(serving.batching.preserve_ordering);
+  if (queue.predicted_deadline_admission) spec.admission_deadline = serving.slo;
   spec.model = std::move(model);
   return spec;
 }
@@ -132,25 +169,33 @@ sched::StreamSpec SpecOf(const SimStream& stream, const ServingOptions& serving,
 // Tells of ends and nothing else.
 class Ends final : public sched::Observer {
  public:
-  Ends(Attributor::OnOk on_ok, Attributor::OnOther on_other)
-      : on_ok_(std::move(on_ok)), on_other_(std::move(on_other)) {}
+  Ends(Attributor::OnOk on_ok, Attributor::OnOther on_other, Attributor::OnOk on_held)
+      : on_ok_(std::move(on_ok)), on_other_(std::move(on_other)), on_held_(std::move(on_held)) {}
 
   void Attach(const sched::Env& env) { env_ = &env; }
 
   void OnRequestEnded(const sched::Request& request, Outcome outcome,
                       const sched::Run* run) override {
     if (outcome != Outcome::kOk) return on_other_(request, outcome);
+    on_ok_(RecordOf(request, run));
+  }
+  void OnResponseHeld(const sched::Request& request, const sched::Run& run) override {
+    on_held_(RecordOf(request, &run));
+  }
+
+ private:
+  RequestRecord RecordOf(const sched::Request& request, const sched::Run* run) const {
     RequestRecord record;
     record.request = &request;
     record.run = run;
     record.ended = env_->Now();
     record.latency = record.ended - request.admitted;
-    on_ok_(record);
+    return record;
   }
 
- private:
   Attributor::OnOk on_ok_;
   Attributor::OnOther on_other_;
+  Attributor::OnOk on_held_;
   const sched::Env* env_ = nullptr;
 };
 
@@ -163,10 +208,11 @@ class Simulation {
       : config_(config),
         models_(std::move(models)),
         ledger_(config, *models_.front()),
-        ends_(Ok(), Other()),
-        attributor_(config.detail == SimConfig::Detail::kAttributed
-                        ? std::make_unique<Attributor>(*config.device, domains, Ok(), Other())
-                        : nullptr),
+        ends_(Ok(), Other(), Held()),
+        attributor_(
+            config.detail == SimConfig::Detail::kAttributed
+                ? std::make_unique<Attributor>(*config.device, domains, Ok(), Other(), Held())
+                : nullptr),
         world_(*config.device, attributor_.get(), config.heat),
         scheduler_(world_, *config.device, domains, Options(), observer()),
         skipper_(scheduler_, world_, attributor_.get()) {
@@ -186,6 +232,9 @@ class Simulation {
       ForgetCancel(*request.request);
       ledger_.Ok(request);
     };
+  }
+  Attributor::OnOk Held() {
+    return [this](const RequestRecord& request) { ledger_.Held(request); };
   }
   Attributor::OnOther Other() {
     return [this](const sched::Request& request, Outcome outcome) {
@@ -329,6 +378,7 @@ Status Simulation::Run(const NextArrival& next) {
 
 Result<std::shared_ptr<SimRecord>> RunSimulation(const SimConfig& config, const NextArrival& next) {
   LEEWAY_RETURN_IF_ERROR(CheckServing(config.serving));
+  LEEWAY_RETURN_IF_ERROR(CheckStreams(config));
   LEEWAY_RETURN_IF_ERROR(CheckSwaps(config));
   LEEWAY_RETURN_IF_ERROR(CheckFit(config, *config.plan));
   sched::DomainTable domains;

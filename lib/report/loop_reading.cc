@@ -85,6 +85,7 @@ const char* FamilyName(Cause cause) {
     case Cause::kLowerPriorityInFlight:
     case Cause::kCapacity:
     case Cause::kDispatch:
+    case Cause::kResponseOrder:
       return "queueing";
     case Cause::kCoreImbalance:
       return "imbalance";

@@ -26,7 +26,10 @@ class Observer {
   virtual void OnRetired(CoreId, const StepRef&) {}
   // The last node of one repetition of a frame has ended.
   virtual void OnRoundEnded(RunId, const Run&, std::uint32_t /*frame*/, NodeId /*last*/) {}
-  // A request has ended. `run` is null if it was never batched.
+  // The work of a request is done, and an earlier one of its stream has not ended: its response is
+  // held, and its end told when its turn comes, or its caller cancels.
+  virtual void OnResponseHeld(const Request&, const Run&) {}
+  // A request has ended. `run` is null if it was never batched, or if it was held until now.
   virtual void OnRequestEnded(const Request&, Outcome, const Run* /*run*/) {}
 };
 

@@ -45,13 +45,16 @@ struct StreamSpec {
   Priority priority{1};
   // Share of the device under a policy that is fair between streams; 0: by the priority.
   std::uint32_t weight = 0;
-  // Requests that may wait unbatched; one more is rejected. 0: no bound.
+  // Requests that may wait, unbatched or for their turn to be told; one more is rejected. 0: no
+  // bound.
   std::uint32_t max_queue_size = 0;
   // How long a request may wait unbatched; 0: for ever.
   Nanos timeout{0};
   TimeoutAction timeout_action = TimeoutAction::kReject;
   // Whether a request's own timeout counts in place of this one.
   bool allow_timeout_override = true;
+  // Whether OK responses are told in the order of the submits (sched/response_order.h).
+  bool preserve_ordering = false;
   // A request that is predicted to end later than this after its submit is rejected; 0: none is.
   Nanos admission_deadline{0};
   // What new requests bind to. Freed with the last request bound to it once Swap() has replaced it.

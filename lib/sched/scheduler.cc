@@ -48,6 +48,7 @@ Result<StreamId> Scheduler::OpenStream(StreamSpec spec) {
   watches_fronts_ = watches_fronts_ || weighs_ || spec.admission_deadline > Nanos{0};
   streams_.push_back(std::move(spec));
   stream_counters_.emplace_back();
+  responses_.emplace_back();
   return StreamId(streams_.size() - 1);
 }
 
@@ -92,7 +93,9 @@ Result<RequestId> Scheduler::Submit(StreamId stream, std::span<const std::int64_
   }
   const bool first_come = options_.batching.formation == BatchPolicy::Formation::kFirstCome;
   request.graph = !*bound ? spec.model->generic() : first_come ? GraphId::None() : **bound;
-  if (spec.max_queue_size > 0 && batcher_.waiting(stream) >= spec.max_queue_size) {
+  // A held response waits too: what a caller is yet to be told of is bounded with the queue.
+  const std::size_t waiting = batcher_.waiting(stream) + responses_[stream.value()].held();
+  if (spec.max_queue_size > 0 && waiting >= spec.max_queue_size) {
     ++counters.rejected_queue_full;
     return refuse(Outcome::kRejected, base::ResourceExhausted(absl::StrCat(
                                           "stream \"", spec.name, "\": ", spec.max_queue_size,
@@ -109,6 +112,7 @@ Result<RequestId> Scheduler::Submit(StreamId stream, std::span<const std::int64_
     work = (*alone)->core_time;
   }
   const RequestId id = request.id;
+  if (spec.preserve_ordering) responses_[stream.value()].Submitted(id);
   batcher_.Add(std::move(request));
   if (spec.admission_deadline > Nanos{0} && Late(id, spec.admission_deadline)) {
     ++counters.rejected_deadline;
@@ -145,10 +149,33 @@ Status Scheduler::Cancel(RequestId id) {
       return Status();
     }
   }
+  for (ResponseOrder& responses : responses_) {
+    // Nothing waits for it alone: an earlier one holds those behind it, too.
+    if (const std::optional<Request> held = responses.Take(id)) {
+      TellEnd(*held, Outcome::kCancelled, nullptr);
+      return Status();
+    }
+  }
   return base::NotFound(absl::StrCat("request ", id, " is not live"));
 }
 
 void Scheduler::EndRequest(const Request& request, Outcome outcome, const Run* run) {
+  order_.Left(request.urgency);
+  if (!streams_[request.stream.value()].preserve_ordering) return TellEnd(request, outcome, run);
+  ResponseOrder& responses = responses_[request.stream.value()];
+  if (outcome == Outcome::kOk && responses.MustWait(request.id)) {
+    if (observer_) observer_->OnResponseHeld(request, *run);
+    responses.Hold(request);
+    return;
+  }
+  TellEnd(request, outcome, run);
+  responses.Ended(request.id);
+  while (const std::optional<Request> next = responses.Next()) {
+    TellEnd(*next, Outcome::kOk, nullptr);
+  }
+}
+
+void Scheduler::TellEnd(const Request& request, Outcome outcome, const Run* run) {
   StreamCounters& counters = stream_counters_[request.stream.value()];
   switch (outcome) {
     case Outcome::kOk:
@@ -168,7 +195,6 @@ void Scheduler::EndRequest(const Request& request, Outcome outcome, const Run* r
       break;
   }
   --counters.in_flight;
-  order_.Left(request.urgency);
   if (observer_) observer_->OnRequestEnded(request, outcome, run);
 }
 

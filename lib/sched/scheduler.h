@@ -57,6 +57,7 @@
 #include "sched/order.h"
 #include "sched/ready_queue.h"
 #include "sched/request.h"
+#include "sched/response_order.h"
 #include "sched/run_pool.h"
 
 namespace leeway::sched {
@@ -115,8 +116,8 @@ class Scheduler {
   Result<RequestId> Submit(StreamId stream, std::span<const std::int64_t> dims, Nanos timeout,
                            std::uint64_t user);
 
-  // Ends a waiting request at once; a running one ends as cancelled with its run. kNotFound if it
-  // has ended.
+  // Ends a waiting request at once, also one whose response is held; a running one ends as
+  // cancelled with its run. kNotFound if it has ended.
   Status Cancel(RequestId request);
 
   // Takes the core's completions, then launches what it may.
@@ -193,6 +194,7 @@ class Scheduler {
 
   // Admission (scheduler.cc).
   void EndRequest(const Request& request, Outcome outcome, const Run* run);
+  void TellEnd(const Request& request, Outcome outcome, const Run* run);
   void CloseBatches();
   void StartRun(Batch batch);
   void Launch(RunId id);
@@ -259,6 +261,7 @@ class Scheduler {
 
   std::vector<StreamSpec> streams_;
   std::vector<StreamCounters> stream_counters_;
+  std::vector<ResponseOrder> responses_;  // by stream
   Counters counters_;
   Status status_;
   Order order_;

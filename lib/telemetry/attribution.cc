@@ -39,6 +39,8 @@ const char* CauseName(Cause cause) {
       return "contention";
     case Cause::kUnexplained:
       return "unexplained";
+    case Cause::kResponseOrder:
+      return "response_order";
   }
   return "unknown";
 }

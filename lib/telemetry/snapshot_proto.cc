@@ -211,7 +211,14 @@ void Write(const StreamTelemetry& in, pb::StreamTelemetry& out) {
   Write(in.counters, *out.mutable_counters());
   Write(in.latency_ns, *out.mutable_latency_ns());
   Write(in.queue_wait_ns, *out.mutable_queue_wait_ns());
-  for (Nanos part : in.attribution.parts) out.add_attribution_ns(part.count());
+  // Causes that came after the first version are written where there is something to tell, so that
+  // a reader that does not know them can read all other snapshots.
+  constexpr std::size_t kFirstCauses = 17;
+  std::size_t causes = kCauseCount;
+  while (causes > kFirstCauses && in.attribution.parts[causes - 1] == Nanos{0}) --causes;
+  for (std::size_t i = 0; i < causes; ++i) {
+    out.add_attribution_ns(in.attribution.parts[i].count());
+  }
 }
 
 Result<StreamTelemetry> Read(const pb::StreamTelemetry& in, const std::string& path) {

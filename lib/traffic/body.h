@@ -46,7 +46,7 @@ class Reader {
 
 struct StreamInfo {
   std::string name;
-  int priority_level = 1;
+  std::optional<int> priority_level = {};  // nothing where the traffic states none
 };
 
 // The requests of one window by the value of one dim. Counts are exact: expected ones, possibly

@@ -157,7 +157,7 @@ class HistogramBody final : public Body {
         name_(BaseName(path_)),
         requests_(requests == 0 ? kDefaultRequests : requests),
         dim_names_{rows.dim()},
-        streams_{{"default", 1}} {}
+        streams_{{"default"}} {}
 
   const std::string& name() const override { return name_; }
   const base::Digest& digest() const override {

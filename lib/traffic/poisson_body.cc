@@ -88,7 +88,7 @@ class PoissonBody final : public Body, public std::enable_shared_from_this<Poiss
   base::Digest digest_;
   const PoissonTraffic traffic_;
   const std::vector<std::string> dim_names_;
-  const std::vector<StreamInfo> streams_{{"default", 1}};
+  const std::vector<StreamInfo> streams_{{"default"}};
 };
 
 }  // namespace

@@ -71,7 +71,7 @@ class TableBody final : public Body, public std::enable_shared_from_this<TableBo
   Status Inspect() {
     if (!map_.stream) {
       LEEWAY_RETURN_IF_ERROR(OpenRows(path_, format_, map_.Columns()).status());
-      streams_.push_back({"default", 1});
+      streams_.push_back({"default"});
       return Status();
     }
     LEEWAY_ASSIGN_OR_RETURN(const auto rows, OpenRows(path_, format_, map_.Columns()));
@@ -85,7 +85,7 @@ class TableBody final : public Body, public std::enable_shared_from_this<TableBo
         return rows->Error("more than " + std::to_string(kMaxStreams) + " streams");
       }
       numbers_.emplace(name, static_cast<std::uint32_t>(streams_.size()));
-      streams_.push_back({std::string(name), 1});
+      streams_.push_back({std::string(name)});
     }
   }
 

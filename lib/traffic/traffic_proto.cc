@@ -48,7 +48,7 @@ class Checker {
 
 Result<std::vector<StreamInfo>> ReadStreams(const pb::Traffic& message, const Checker& check) {
   const auto count = static_cast<std::size_t>(message.streams_size());
-  if (count == 0) return std::vector<StreamInfo>{{"default", 1}};
+  if (count == 0) return std::vector<StreamInfo>{{"default"}};
   if (count > kMaxStreams) {
     return check.Error("streams", std::to_string(count) + " streams; at most " +
                                       std::to_string(kMaxStreams) + " are supported");
@@ -66,8 +66,10 @@ Result<std::vector<StreamInfo>> ReadStreams(const pb::Traffic& message, const Ch
                          "priority_level " + std::to_string(stream.priority_level()) +
                              " is outside [1, " + std::to_string(Priority::kLeastUrgent) + "]");
     }
-    const int level = static_cast<int>(stream.priority_level());
-    streams.push_back({stream.name(), std::max(level, Priority::kMostUrgent)});
+    StreamInfo& info = streams.emplace_back(StreamInfo{stream.name()});
+    if (stream.priority_level() > 0) {
+      info.priority_level = static_cast<int>(stream.priority_level());
+    }
   }
   return streams;
 }

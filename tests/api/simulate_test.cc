@@ -70,6 +70,27 @@ TEST_CASE("a dim above the domain is clamped and counted, or ends a strict simul
         std::string_view::npos);
 }
 
+TEST_CASE("a stream that states no priority has the default level", "[api][policies]") {
+  SimulateOptions options;
+  options.serving.batching.priority_levels = 4;
+  options.serving.batching.default_priority_level = 3;
+  const auto level = [&] {
+    return Simulate(Shipped("bert_base"), DefaultDevice(), ShortPrompts(), options)
+        .value()
+        .summary()
+        .streams[0]
+        .priority_level;
+  };
+  CHECK(level() == 3);
+  options.streams = {{"default", Priority(1)}};
+  CHECK(level() == 1);
+  options.streams = {{"default", Priority(5)}};
+  const auto beyond = Simulate(Shipped("bert_base"), DefaultDevice(), ShortPrompts(), options);
+  CHECK(beyond.status().code() == StatusCode::kInvalidArgument);
+  CHECK(beyond.status().message() ==
+        "stream \"default\": priority_level 5 exceeds priority_levels 4");
+}
+
 TEST_CASE("options of a stream replace what the traffic says of it, and only of one it has",
           "[api][policies]") {
   SimulateOptions options;

@@ -63,18 +63,78 @@ TEST_CASE("simulate serves under the policy that is named, with streams as they 
 
   for (const char* wrong :
        {"chat", ":priority=1", "chat:", "chat:priority=0", "chat:priority=64", "chat:weight=0",
-        "chat:weight=1000001", "chat:colour=2", "chat:priority=1,"}) {
+        "chat:weight=1000001", "chat:colour=2", "chat:priority=1,", "chat:preserve_ordering=1",
+        "chat:max_queue_size=-1", "chat:default_timeout=soon", "chat:timeout_action=drop",
+        "chat:allow_timeout_override=", "chat:priority=1,priority=2"}) {
     CAPTURE(wrong);
     const Said refused = with({"--stream", wrong});
     CHECK(refused.exit_code == 2);
     CHECK_THAT(refused.err, Contains("option --stream: '" + std::string(wrong) + "' is not"));
   }
+  const Said twice = with({"--stream", "chat:priority=1", "--stream", "chat:priority=2"});
+  CHECK(twice.exit_code == 2);
+  CHECK_THAT(twice.err, Contains("option --stream: stream 'chat' is given twice"));
   const Said unknown = with({"--policy", "best"});
   CHECK(unknown.exit_code == 2);
   CHECK_THAT(unknown.err, Contains("one of leeway, fifo, lifo-steal, wfq"));
   const Said absent = with({"--stream", "night:priority=2"});
   CHECK(absent.exit_code == 3);
   CHECK_THAT(absent.err, Contains("stream \"night\" is not in the traffic, which has chat, batch"));
+}
+
+TEST_CASE("simulate keeps the order of a stream's responses where it is asked to, by its words",
+          "[cli][simulate]") {
+  const Scratch scratch;
+  // Long and short ones in turn, of which two run at a time: the short ones are done first.
+  std::string rows = "t,seq,who\n";
+  for (int i = 0; i < 200; ++i) {
+    rows += std::to_string(i) + "," + (i % 4 < 2 ? "190" : "1") + "," +
+            (i % 2 == 0 ? "chat" : "batch") + "\n";
+  }
+  Words words = {"simulate",
+                 scratch.Write("plan.textproto", kPlan),
+                 "--device",
+                 scratch.Write("device.textproto", DeviceText()),
+                 "--traffic",
+                 scratch.Write("t.csv", rows),
+                 "--map",
+                 "arrival=t:us,seq=seq,stream=who",
+                 "--json",
+                 "--default-priority-level",
+                 "2",
+                 "--priority-levels",
+                 "4",
+                 "--max-batch-size",
+                 "2",
+                 "--stream",
+                 "chat:preserve_ordering=true,max_queue_size=500,default_timeout=90s,"
+                 "timeout_action=delay,allow_timeout_override=false"};
+  const Said said = RunLeeway(words);
+  CAPTURE(said.err);
+  REQUIRE(said.exit_code == 0);
+  const Json json = Json::parse(said.out);
+  CHECK(json["options"]["streams"][0] == Json{{"name", "chat"},
+                                              {"preserve_ordering", true},
+                                              {"max_queue_size", 500},
+                                              {"default_timeout_ns", 90'000'000'000},
+                                              {"timeout_action", "delay"},
+                                              {"allow_timeout_override", false}});
+  CHECK(json["options"]["preserve_ordering"] == false);
+  CHECK(json["options"]["priority_levels"] == 4);
+  CHECK(json["options"]["default_priority_level"] == 2);
+  CHECK(json["streams"][0]["priority_level"] == 2);
+  CHECK(json["streams"][0]["attribution"]["response_order"]["family"] == "queueing");
+  CHECK(json["streams"][0]["attribution"]["response_order"]["mean_ns"] > 0);
+  CHECK(json["streams"][1]["attribution"]["response_order"]["mean_ns"] == 0);
+
+  words.back() = "chat:priority=5";
+  const Said beyond = RunLeeway(words);
+  CHECK(beyond.exit_code != 0);
+  CHECK_THAT(beyond.err, Contains("stream \"chat\": priority_level 5 exceeds priority_levels 4"));
+  words.insert(words.end(), {"--default-priority-level", "6"});
+  const Said contrary = RunLeeway(words);
+  CHECK(contrary.exit_code == 2);
+  CHECK_THAT(contrary.err, Contains("--default-priority-level 6 exceeds --priority-levels 4"));
 }
 
 TEST_CASE("simulate prints the contract's keys for the total and every stream", "[cli][simulate]") {

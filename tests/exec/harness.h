@@ -36,6 +36,7 @@ class Watch final : public sched::Observer, public exec::StepListener {
   std::function<void(sched::CoreId, const sched::StepRef&)> on_launch, on_retired, on_started;
   std::function<void(sched::CoreId, const sched::StepRef&, Nanos)> on_finished;
   std::function<void(sched::RunId, const sched::Run&)> on_run_started;
+  std::function<void(const sched::Request&)> on_response_held;
   std::function<void(const sched::Request&, Outcome, const sched::Run*)> on_request_ended;
 
   void OnRunStarted(sched::RunId id, const sched::Run& run) override {
@@ -59,9 +60,14 @@ class Watch final : public sched::Observer, public exec::StepListener {
                     sched::NodeId last) override {
     attributor_.OnRoundEnded(id, run, frame, last);
   }
+  void OnResponseHeld(const sched::Request& request, const sched::Run& run) override {
+    laws_.ResponseHeld(request);
+    if (on_response_held) on_response_held(request);
+    attributor_.OnResponseHeld(request, run);
+  }
   void OnRequestEnded(const sched::Request& request, Outcome outcome,
                       const sched::Run* run) override {
-    laws_.RequestEnded(request);
+    laws_.RequestEnded(request, outcome);
     if (on_request_ended) on_request_ended(request, outcome, run);
     attributor_.OnRequestEnded(request, outcome, run);
   }
@@ -124,7 +130,7 @@ class Harness {
 
   Result<sched::RequestId> Submit(const HarnessArrival& arrival) {
     const std::int64_t dims[] = {arrival.seq, 1};
-    laws_.Submitted();
+    laws_.Submitted(sched::StreamId(arrival.stream));
     return scheduler.Submit(sched::StreamId(arrival.stream), dims, arrival.timeout, 0);
   }
 

@@ -168,13 +168,15 @@ class Judge final : public sched::Observer {
 
   struct Broken {
     std::size_t ran_twice = 0, before_inputs = 0, not_allowed = 0, too_deep = 0, after_failure = 0;
-    std::size_t ended_twice = 0, ok_in_part = 0, wrong_outcome = 0;
+    std::size_t ended_twice = 0, ok_in_part = 0, wrong_outcome = 0, out_of_order = 0;
     friend bool operator==(const Broken&, const Broken&) = default;
   };
   const Broken& broken() const { return broken_; }
   std::size_t ended() const { return ends_.size(); }
   bool HasEnded(sched::RequestId id) const { return ends_.count(id) > 0; }
   void Cancelled(sched::RequestId id) { cancelled_.insert(id); }
+  void Submitted(std::uint32_t stream) { live_[stream].insert(submitted_++); }
+  std::uint64_t held() const { return held_responses_; }
   std::uint64_t count(Outcome outcome) const {
     const auto found = by_outcome_.find(outcome);
     return found == by_outcome_.end() ? 0 : found->second;
@@ -221,7 +223,27 @@ class Judge final : public sched::Observer {
     ++by_outcome_[outcome];
     const bool cancelled = cancelled_.count(request.id) > 0;
     if (cancelled != (outcome == Outcome::kCancelled)) ++broken_.wrong_outcome;
-    if (run == nullptr) return;
+    std::set<sched::RequestId>& live = live_[request.stream.value()];
+    const bool ordered = scheduler_->streams()[request.stream.value()].preserve_ordering;
+    const bool ok = outcome == Outcome::kOk;
+    if (ordered && ok && *live.begin() != request.id) ++broken_.out_of_order;
+    live.erase(request.id);
+    const bool was_held = held_.erase(request.id) > 0;
+    if (run == nullptr && ok != (was_held && !cancelled)) ++broken_.wrong_outcome;
+    if (run != nullptr) CheckRun(outcome, cancelled, *run);
+  }
+
+  void OnResponseHeld(const sched::Request& request, const sched::Run& run) override {
+    ++held_responses_;
+    held_.insert(request.id);
+    CheckRun(Outcome::kOk, false, run);
+  }
+
+  bool all_retired() const { return launched_ == retired_; }
+
+ private:
+  void CheckRun(Outcome outcome, bool cancelled, const sched::Run& ended) {
+    const sched::Run* run = &ended;
     const RunKey key(slots_.at(run).value(), run->generation);
     const bool failed = failed_.count(key) > 0;
     if (!cancelled && outcome != (failed ? Outcome::kFailed : Outcome::kOk)) {
@@ -230,9 +252,6 @@ class Judge final : public sched::Observer {
     if (outcome == Outcome::kOk && steps_of_.at(key) != run->costs->steps) ++broken_.ok_in_part;
   }
 
-  bool all_retired() const { return launched_ == retired_; }
-
- private:
   using RunKey = std::pair<std::uint32_t, std::uint32_t>;
   static RunKey KeyOf(const StepRef& step) { return {step.run.value(), step.generation}; }
 
@@ -245,7 +264,10 @@ class Judge final : public sched::Observer {
   std::map<const sched::Run*, sched::RunId> slots_;
   std::map<RunKey, std::uint64_t> steps_of_;
   std::set<RunKey> failed_;
-  std::set<sched::RequestId> ends_, cancelled_;
+  std::set<sched::RequestId> ends_, cancelled_, held_;
+  std::map<std::uint32_t, std::set<sched::RequestId>> live_;  // by stream
+  sched::RequestId submitted_ = 0;
+  std::uint64_t held_responses_ = 0;
   std::map<Outcome, std::uint64_t> by_outcome_;
   Broken broken_;
 };
@@ -267,6 +289,7 @@ class Trial {
       spec.priority = Priority(static_cast<int>(s) + 1);
       if (prng_.Below(3) == 0) spec.max_queue_size = 4;
       if (s == 1) spec.timeout_action = sched::TimeoutAction::kDelay;
+      spec.preserve_ordering = (seed + s) % 2 == 0;
       spec.model = model_;
       REQUIRE(scheduler_.OpenStream(std::move(spec)).ok());
     }
@@ -324,6 +347,7 @@ class Trial {
  private:
   void Submit(const testing::HarnessArrival& arrival) {
     const std::int64_t dims[] = {arrival.seq, 1};
+    judge_.Submitted(arrival.stream);
     const auto id = scheduler_.Submit(sched::StreamId(arrival.stream), dims, arrival.timeout, 0);
     if (!id.ok() || prng_.Below(3) > 0) return;
     const auto wait = Nanos{static_cast<std::int64_t>(prng_.Below(2500))};
@@ -394,15 +418,17 @@ TEST_CASE(
 TEST_CASE(
     "the hostile worlds are hostile: requests fail, are cancelled and end well, and strays come",
     "[exec][conformance]") {
-  std::uint64_t ok = 0, failed = 0, cancelled = 0, strays = 0;
-  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+  std::uint64_t ok = 0, failed = 0, cancelled = 0, strays = 0, held = 0;
+  for (std::uint64_t seed = 0; seed < 250; ++seed) {
     Trial trial(seed, HostileSystem(seed, 2), 2);
     trial.Serve();
     ok += trial.judge().count(Outcome::kOk);
     failed += trial.judge().count(Outcome::kFailed);
     cancelled += trial.judge().count(Outcome::kCancelled);
     strays += trial.strays();
+    held += trial.judge().held();
   }
+  CHECK(held > 5);
   CHECK(ok > 100);
   CHECK(failed > 100);
   CHECK(cancelled > 100);

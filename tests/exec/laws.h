@@ -7,6 +7,8 @@
 //  - The slot invariant, at every dispatch: no core starts a step while a more urgent one that
 //    may run there is ready and not held. What a core launches behind a running step it does not
 //    start yet: there a step that some idle core may start is left to that one.
+//  - Of a stream that preserves ordering no OK response is told before all earlier requests of the
+//    stream have ended, and at the end of an instant none is held that could be told.
 // A step is held from a core only if it prefers others, may run on cores of several classes, is
 // queued at a busy core, and would not end sooner on the one that it is held from. When it would
 // end is worked out here from what was launched where and when.
@@ -19,6 +21,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,14 +47,25 @@ class Laws {
         running_(device.core_count(), 0) {}
 
   // Before the policy learns of it.
-  void Submitted() {
+  void Submitted(sched::StreamId stream) {
     Pass();
     ++in_system_;
+    live_[stream].insert(submitted_++);
   }
-  void RequestEnded(const sched::Request& request) {
+  void ResponseHeld(const sched::Request& request) {
+    held_responses_[request.stream].insert(request.id);
+  }
+  void RequestEnded(const sched::Request& request, Outcome outcome) {
     Pass();
     --in_system_;
     sojourns_ += world_.Now() - request.admitted;
+    std::set<sched::RequestId>& live = live_[request.stream];
+    const bool ordered = scheduler_.streams()[request.stream.value()].preserve_ordering;
+    if (ordered && outcome == Outcome::kOk && *live.begin() < request.id) {
+      Break("a response overtook an earlier one of its stream");
+    }
+    live.erase(request.id);
+    held_responses_[request.stream].erase(request.id);
   }
 
   void Launched(sched::CoreId core, const sched::StepRef& step) {
@@ -80,6 +95,10 @@ class Laws {
   }
 
   void InstantEnded() {
+    for (const auto& [stream, held] : held_responses_) {
+      if (held.empty() || *held.begin() != *live_[stream].begin()) continue;
+      Break("a response is held behind none");
+    }
     ForEachWaiting([&](const Waiting& waiting) {
       waiting.allowed.ForEach([&](sched::CoreId core) {
         if (!Idle(core)) return;
@@ -181,6 +200,8 @@ class Laws {
   std::vector<InFlight> launched_;  // by core
   std::vector<int> running_;
   std::int64_t in_system_ = 0;
+  sched::RequestId submitted_ = 0;
+  std::map<sched::StreamId, std::set<sched::RequestId>> live_, held_responses_;
   std::uint64_t held_ = 0;
   Instant last_;
   Nanos request_time_{0}, sojourns_{0}, core_time_{0}, durations_{0};

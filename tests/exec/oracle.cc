@@ -145,7 +145,8 @@ OracleResult Simulator::Serve() {
     if (!timers_.empty()) at = std::min(at, *timers_.begin());
     if (arrived < requests_.size()) at = std::min(at, requests_[arrived].admitted);
     auto live = [](const Request& r) {
-      return r.state == Request::State::kWaiting || r.state == Request::State::kRunning;
+      return r.state == Request::State::kWaiting || r.state == Request::State::kRunning ||
+             r.state == Request::State::kHeld;
     };
     for (const Request& r : requests_) {
       if (live(r) && !r.cancelled) at = std::min(at, r.cancel);

@@ -48,6 +48,7 @@ struct OracleResult {
   std::vector<OracleStep> steps;  // in order of their ends, of one instant by core
   std::vector<OracleEnd> ends;    // by request, in order of arrival
   std::size_t runs = 0, steals = 0, holds = 0, fallbacks = 0;
+  std::size_t held_responses = 0;
 };
 
 // Serves the arrivals, which rise in time.

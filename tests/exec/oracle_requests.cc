@@ -107,9 +107,30 @@ bool Simulator::Join(Dims& batch, const Dims& member) const {
   return true;
 }
 
+// Whether an earlier request of the stream has not ended, and its order is kept.
+bool Simulator::MustWait(std::size_t r) const {
+  const exec::SimStream& stream = config_.streams[requests_[r].stream];
+  if (!stream.preserve_ordering.value_or(false)) return false;
+  for (std::size_t earlier = 0; earlier < r; ++earlier) {
+    if (requests_[earlier].stream != requests_[r].stream) continue;
+    if (requests_[earlier].state != Request::State::kEnded) return true;
+  }
+  return false;
+}
+
 void Simulator::End(std::size_t r, Outcome outcome) {
+  if (outcome == Outcome::kOk && MustWait(r)) {
+    requests_[r].state = Request::State::kHeld;
+    ++result_.held_responses;
+    return;
+  }
   requests_[r].state = Request::State::kEnded;
   result_.ends[r] = {now_, outcome};
+  for (std::size_t later = r + 1; later < requests_.size(); ++later) {
+    if (requests_[later].state == Request::State::kHeld && !MustWait(later)) {
+      return End(later, Outcome::kOk);
+    }
+  }
 }
 
 void Simulator::Submit(std::size_t r) {
@@ -120,6 +141,7 @@ void Simulator::Submit(std::size_t r) {
       static_cast<std::uint64_t>(now_) + static_cast<std::uint64_t>(priority - 1) * interval;
   std::size_t waiting = 0;
   for (const Request& other : requests_) {
+    waiting += other.state == Request::State::kHeld && other.stream == request.stream;
     if (other.state != Request::State::kWaiting && other.state != Request::State::kRunning) {
       continue;
     }
@@ -143,6 +165,7 @@ void Simulator::Submit(std::size_t r) {
 }
 
 void Simulator::Cancel(std::size_t r) {
+  if (requests_[r].state == Request::State::kHeld) return End(r, Outcome::kCancelled);
   if (requests_[r].state == Request::State::kWaiting) {
     End(r, Outcome::kCancelled);
     return CloseDue();

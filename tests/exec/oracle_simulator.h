@@ -28,7 +28,7 @@ constexpr Time kNever = std::numeric_limits<Time>::max();
 inline Time After(Time start, Time wait) { return wait >= kNever - start ? kNever : start + wait; }
 
 struct Request {
-  enum class State { kToCome, kWaiting, kRunning, kEnded } state = State::kToCome;
+  enum class State { kToCome, kWaiting, kRunning, kHeld, kEnded } state = State::kToCome;
   std::size_t stream = 0;
   Time admitted = 0, expires = kNever, cancel = kNever;
   std::uint64_t urgency = 0, slot = 0;
@@ -91,6 +91,7 @@ class Simulator {
   void Submit(std::size_t request);
   void Cancel(std::size_t request);
   void End(std::size_t request, Outcome outcome);
+  bool MustWait(std::size_t request) const;
   std::size_t Bind(const Dims& dims) const;
   bool Covers(std::size_t graph, const Dims& dims) const;
   Dims Padded(std::size_t graph, Dims dims) const;

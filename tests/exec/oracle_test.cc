@@ -95,6 +95,7 @@ OracleResult ByEngine(const ServedSystem& system) {
     spec.max_queue_size = static_cast<std::uint32_t>(serving.queue.max_queue_size);
     spec.timeout = serving.queue.default_timeout;
     spec.allow_timeout_override = serving.queue.allow_timeout_override;
+    spec.preserve_ordering = stream.preserve_ordering.value_or(false);
     if (serving.queue.timeout_action == TimeoutAction::kDelay) {
       spec.timeout_action = sched::TimeoutAction::kDelay;
     }
@@ -111,6 +112,7 @@ OracleResult ByEngine(const ServedSystem& system) {
     result.steps.push_back({runs.at({step.run.value(), step.generation}), step.node.value(),
                             step.shard, step.round, core.value(), now - took.count(), now});
   };
+  harness.watch.on_response_held = [&](const sched::Request&) { ++result.held_responses; };
   harness.watch.on_request_ended = [&](const sched::Request& request, Outcome outcome,
                                        const sched::Run*) {
     result.ends[request.id] = {harness.world.Now().count(), outcome};
@@ -133,6 +135,9 @@ ServedSystem SystemOf(std::uint64_t seed) {
   ServedSystem system = testing::RandomServedSystem(seed);
   exec::SimConfig& config = system.config;
   config.serving.queue.allow_timeout_override = seed % 4 != 0;
+  for (std::size_t s = 0; s < config.streams.size(); ++s) {
+    config.streams[s].preserve_ordering = (seed / 8 + s) % 3 == 0;
+  }
   if (seed % 2 == 0) config.plan = testing::AcrossClasses(*config.plan, *config.device, seed);
   return system;
 }
@@ -172,7 +177,7 @@ void CheckSimulation(const ServedSystem& system, const OracleResult& expected) {
 
 TEST_CASE("the engine's schedule is the brute-force simulator's, step by step",
           "[exec][property][oracle]") {
-  std::size_t steps = 0, steals = 0, holds = 0, fallbacks = 0;
+  std::size_t steps = 0, steals = 0, holds = 0, fallbacks = 0, held_responses = 0;
   std::map<Outcome, std::size_t> outcomes;
   for (std::uint64_t seed = 0; seed < kSystems; ++seed) {
     CAPTURE(seed);
@@ -187,11 +192,13 @@ TEST_CASE("the engine's schedule is the brute-force simulator's, step by step",
     REQUIRE(engine.steals == expected.steals);
     REQUIRE(engine.holds == expected.holds);
     REQUIRE(engine.fallbacks == expected.fallbacks);
+    REQUIRE(engine.held_responses == expected.held_responses);
     CheckSimulation(system, expected);
     steps += engine.steps.size();
     steals += engine.steals;
     holds += engine.holds;
     fallbacks += engine.fallbacks;
+    held_responses += engine.held_responses;
     for (const OracleEnd& end : engine.ends) ++outcomes[end.outcome];
   }
   // What was compared is not empty in any of its parts.
@@ -199,6 +206,7 @@ TEST_CASE("the engine's schedule is the brute-force simulator's, step by step",
   CHECK(steals > kSystems);
   CHECK(holds > kSystems / 100);
   CHECK(fallbacks > kSystems / 10);
+  CHECK(held_responses > kSystems / 10);
   for (Outcome outcome :
        {Outcome::kOk, Outcome::kRejected, Outcome::kExpired, Outcome::kCancelled}) {
     CHECK(outcomes[outcome] > kSystems / 10);

@@ -185,11 +185,29 @@ TEST_CASE("other values out of range are refused by path", "[telemetry][unit]") 
   CHECK(ErrorAfter([](S& s) {
           for (std::size_t i = 0; i <= kCauseCount; ++i)
             s.mutable_streams(0)->add_attribution_ns(0);
-        }) == "streams[0].attribution_ns: 18 parts exceed 17");
+        }) == "streams[0].attribution_ns: 19 parts exceed 18");
   CHECK(ErrorAfter([](S& s) { s.mutable_groups(0)->set_group(std::string(1025, 'x')); }) ==
         "groups[0].group: 1025 bytes exceed 1024");
   CHECK(ErrorAfter([](S& s) { s.set_min_reader_version(2); }) ==
         "min_reader_version: 2 is newer than this reader's 1");
+}
+
+TEST_CASE("a cause that came later is written where it has a part, and read as 0 elsewhere",
+          "[telemetry][unit]") {
+  const auto written = [](Nanos response_order) {
+    Snapshot snapshot;
+    snapshot.ranges.push_back({"a", 0, 1, 1});
+    snapshot.origin = Origin::kMeasured;
+    snapshot.streams.emplace_back().attribution[Cause::kResponseOrder] = response_order;
+    const std::string bytes = snapshot.Serialize().value();
+    CHECK(Snapshot::Parse(bytes).value() == snapshot);
+    pb::Snapshot message;
+    REQUIRE(message.ParseFromString(bytes));
+    return message.streams(0).attribution_ns_size();
+  };
+  // What every reader knows.
+  CHECK(written(Nanos{0}) == 17);
+  CHECK(written(Nanos{5}) == 18);
 }
 
 TEST_CASE("names are UTF-8", "[telemetry][unit]") {

@@ -51,7 +51,7 @@ TEST_CASE("a recording gives its columns back, counted from the first arrival",
   CHECK(traffic->name() == "m.pb");
   CHECK(traffic->dims() == std::vector<std::string>{"seq", "batch"});
   REQUIRE(traffic->body()->streams().size() == 2);
-  CHECK(traffic->body()->streams()[0].priority_level == 1);
+  CHECK(traffic->body()->streams()[0].priority_level == std::nullopt);
   CHECK(traffic->body()->streams()[1].priority_level == 2);
   const Reading reading = ReadAll(*traffic);
   REQUIRE(reading.status.ok());
