@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/math.h"
-#include "device/cycles.h"
+#include "device/dma.h"
 
 namespace leeway::device {
 namespace {
@@ -71,8 +71,8 @@ Relayout RelayoutOf(const plan::Tensor& tensor, const plan::Layout& layout,
   // Elements of another size follow each other nowhere.
   if (laid_bits != bits) run = 1;
   relayout.run_bytes = std::max(1.0, run * std::min(bits, laid_bits) / 8);
-  const double granule = std::max<std::uint32_t>(granule_bytes, 1);
-  relayout.efficiency = relayout.run_bytes / (Ceil(relayout.run_bytes / granule) * granule);
+  relayout.efficiency = 1 / MovedPerByte(static_cast<std::int64_t>(relayout.run_bytes), 0,
+                                         std::max<std::uint32_t>(granule_bytes, 1));
   return relayout;
 }
 

@@ -213,12 +213,6 @@ Result<StepDetail> DetailOf(const StepSource& source, std::span<const std::int64
   return Assembled(source, std::move(detail), shards, core, device);
 }
 
-Result<StepCost> CostOf(const StepSource& source, std::span<const std::int64_t> dims,
-                        std::int64_t shards, const CoreClass& core, const Spec& device) {
-  LEEWAY_ASSIGN_OR_RETURN(const StepDetail detail, DetailOf(source, dims, shards, core, device));
-  return detail.cost;
-}
-
 // A group whose operators say nothing of their work, measured as a whole: one engine execution a
 // step. Shards run side by side, each as long as the whole.
 Result<StepCost> ProfiledCost(const plan::Group& group, std::span<const std::int64_t> dims,
@@ -246,15 +240,17 @@ bool SaysNothing(const plan::Entry& entry, const plan::Group& group) {
   });
 }
 
-// Adds what the group's share of copies into other layouts takes.
-Result<StepCost> WithCopies(StepCost cost, const plan::Body& plan, const plan::Group& group,
-                            std::span<const std::int64_t> dims, std::int64_t shards,
-                            const CoreClass& core, const Spec& device) {
+// Adds what the group's share of copies into other layouts takes: half of it is read, half written.
+Result<StepCost> WithCopies(const StepDetail& detail, const plan::Body& plan,
+                            const plan::Group& group, std::span<const std::int64_t> dims,
+                            std::int64_t shards, const CoreClass& core, const Spec& device) {
+  StepCost cost = detail.cost;
   if (group.converts.empty()) return cost;
+  const DramLines lines = DramLinesOf(core);
   double bytes = 0;
   for (const plan::Layout& layout : group.converts) {
     bytes +=
-        RelayoutOf(plan.tensors[layout.tensor], layout, dims, core.dma_granule_bytes).traffic();
+        RelayoutOf(plan.tensors[layout.tensor], layout, dims, lines.read.granule_bytes).traffic();
   }
   bytes = Ceil(bytes / static_cast<double>(shards));
   if (bytes + static_cast<double>(cost.dram_bytes) > static_cast<double>(kMaxStepBytes)) {
@@ -266,9 +262,9 @@ Result<StepCost> WithCopies(StepCost cost, const plan::Body& plan, const plan::G
   const EventEnergy energy = device.event_energy();
   cost.dram_bytes += copied;
   cost.compute +=
-      Nanos(base::CeilDiv(copied << kByteUnitBits, RateUnits(core.dma_bytes_per_second)));
+      Nanos(base::CeilDiv(copied << kByteUnitBits, PortOf(core, lines, bytes, bytes / 2)));
   cost.energy_pj += base::RoundToInt64(bytes * (energy.dram_byte + energy.sram_byte)).value_or(0);
-  SetBody(core, cost);
+  SetBody(core, lines, detail.shape.write_bytes + bytes / 2, cost);
   cost.relayout = cost.Alone(device.dram_rate()) - before;
   return cost;
 }
@@ -317,8 +313,8 @@ Result<StepCost> GroupCost(const plan::Body& plan, const plan::Entry& entry,
                           .what = "group",
                           .name = group.name,
                           .resident = resident};
-  LEEWAY_ASSIGN_OR_RETURN(const StepCost cost, CostOf(source, dims, shards, core, device));
-  return WithCopies(cost, plan, group, dims, shards, core, device);
+  LEEWAY_ASSIGN_OR_RETURN(const StepDetail detail, DetailOf(source, dims, shards, core, device));
+  return WithCopies(detail, plan, group, dims, shards, core, device);
 }
 
 Result<StepCost> OperatorCost(const plan::Body& plan, const plan::Entry& entry,
