@@ -129,7 +129,7 @@ ModelCheck Energy(const device::Spec& spec) {
                   static_cast<double>(counted), "pJ", 1e-9, "energy counted by events");
 }
 
-Result<Checks> TpuV4() {
+Result<Checks> TpuV4Power() {
   constexpr char kIdle[] = "Google Cloud: TPU v4, idle; NeuSim's tpuv4.json is the preset";
   constexpr char kBusy[] = "NeuSim, tpuv4.json: all units and 1200 GB/s; it is the preset";
   constexpr double kWatts = 2;
@@ -161,7 +161,7 @@ Result<Checks> PowerChecks() {
   AddVolts(dvfs, checks);
   AddThrottle(dvfs, checks);
   checks.push_back(Heating());
-  LEEWAY_ASSIGN_OR_RETURN(const Checks tpu, TpuV4());
+  LEEWAY_ASSIGN_OR_RETURN(const Checks tpu, TpuV4Power());
   checks.insert(checks.end(), tpu.begin(), tpu.end());
   return checks;
 }
