@@ -22,7 +22,7 @@ bool Counts(plan::TensorKind kind) {
   return kind != plan::TensorKind::kWeight && kind != plan::TensorKind::kState;
 }
 
-double BytesOf(const plan::Body& plan, plan::Index tensor, Sizes dims) {
+double TensorBytes(const plan::Body& plan, plan::Index tensor, Sizes dims) {
   return static_cast<double>(plan.tensors[tensor].Bytes(dims));
 }
 
@@ -58,7 +58,7 @@ std::vector<Lifetime> LifetimesIn(const plan::Body& plan, const plan::Variant& v
   for (std::size_t t = 0; t < lives.size(); ++t) {
     if (!lives[t].used) continue;
     buffers.push_back(
-        {BytesOf(plan, static_cast<plan::Index>(t), dims), lives[t].begin, lives[t].end});
+        {TensorBytes(plan, static_cast<plan::Index>(t), dims), lives[t].begin, lives[t].end});
   }
   return buffers;
 }
@@ -113,7 +113,7 @@ class OneByOne {
     tensor = Root(plan_, tensor);
     if (!Counts(plan_.tensors[tensor].kind)) return;
     const auto [at, added] = places_.try_emplace(tensor, buffers_.size());
-    if (added) buffers_.push_back({BytesOf(plan_, tensor, dims_), step, step});
+    if (added) buffers_.push_back({TensorBytes(plan_, tensor, dims_), step, step});
     buffers_[at->second].end = std::max(buffers_[at->second].end, step);
   }
 
@@ -134,7 +134,7 @@ double OuterBytes(const plan::Body& plan, const plan::Group& group, Sizes dims) 
   roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
   double bytes = 0;
   for (const plan::Index tensor : roots) {
-    if (Counts(plan.tensors[tensor].kind)) bytes += BytesOf(plan, tensor, dims);
+    if (Counts(plan.tensors[tensor].kind)) bytes += TensorBytes(plan, tensor, dims);
   }
   return bytes;
 }
