@@ -29,6 +29,7 @@ bool HasUnit(const plan::Work& work, const device::CoreClass& core) {
   if (std::holds_alternative<plan::Gemm>(work) || std::holds_alternative<plan::Conv>(work)) {
     return core.arrays > 0;
   }
+  if (!core.computes()) return std::holds_alternative<plan::Move>(work);
   const bool elementwise =
       std::holds_alternative<plan::Vector>(work) || std::holds_alternative<plan::Reduce>(work);
   return !elementwise || core.vector_lanes > 0;
@@ -112,11 +113,11 @@ Result<Choice> Pricer::Priced(const EntryGraph& graph, const plan::Group& group,
 
 Result<StepCost> Pricer::Cost(const EntryGraph& graph, const plan::Group& group,
                               std::span<const std::int64_t> dims, const Choice& choice) const {
-  if (const auto measured = MeasuredCost(graph, group, dims, device_->step_launch)) {
-    return *measured;
-  }
-  return device::GroupCost(graph.body(), graph.entry(), group, dims, choice.shards,
-                           device_->classes[choice.core_class], *device_);
+  const device::CoreClass& core = device_->classes[choice.core_class];
+  const auto measured = MeasuredCost(graph, group, dims, device_->step_launch);
+  // What was measured was computed somewhere; the model refuses a class that only moves data.
+  if (measured && core.computes()) return *measured;
+  return device::GroupCost(graph.body(), graph.entry(), group, dims, choice.shards, core, *device_);
 }
 
 }  // namespace leeway::compile

@@ -239,9 +239,6 @@ CoreClass ReadClass(Findings& findings, const Path& path, const pb::CoreClass& i
   ReadClocks(findings, path, in, out);
   if (in.has_array()) ReadArray(findings, path.At("array"), in.array(), out);
   if (in.has_vector()) ReadVector(findings, path.At("vector"), in.vector(), out);
-  if (!in.has_array() && !in.has_vector()) {
-    findings.Error(path, "core class " + Quote(in.name()) + " has no array and no vector unit");
-  }
   out.sram_bytes = Within(findings, path.At("sram_bytes"), in.sram_bytes(), 1, kMaxSramBytes);
   out.accumulator_bytes =
       Within(findings, path.At("accumulator_bytes"), in.accumulator_bytes(), 0, kMaxSramBytes);
@@ -258,6 +255,11 @@ CoreClass ReadClass(Findings& findings, const Path& path, const pb::CoreClass& i
 
 void ReadClasses(Findings& findings, const Path& root, const pb::Device& in, Spec& spec) {
   if (in.core_classes_size() == 0) findings.Error(root.At("core_classes"), "no core class");
+  if (in.core_classes_size() > 0 &&
+      std::none_of(in.core_classes().begin(), in.core_classes().end(),
+                   [](const pb::CoreClass& of) { return of.has_array() || of.has_vector(); })) {
+    findings.Error(root.At("core_classes"), "no core class has an array or a vector unit");
+  }
   std::set<std::string_view> names;
   std::uint64_t cores = 0;
   for (int i = 0; i < in.core_classes_size(); ++i) {

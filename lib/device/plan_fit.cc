@@ -291,10 +291,12 @@ bool MovesInside(const plan::Entry& entry, const plan::Group& group) {
 }
 
 bool Meets(const CoreClass& core, Needs needs) {
-  return (!needs.matrix || core.arrays > 0) && (!needs.vector || core.vector_lanes > 0);
+  return (!needs.matrix || core.arrays > 0) && (!needs.vector || core.vector_lanes > 0) &&
+         (!needs.compute || core.computes());
 }
 
 std::string UnitsOf(Needs needs) {
+  if (!needs.vector && !needs.matrix) return "a unit that computes";
   if (!needs.vector) return "a matrix unit";
   return needs.matrix ? "both a matrix and a vector unit" : "a vector unit";
 }
@@ -333,6 +335,7 @@ Result<std::vector<CoreIndex>> ResolveCores(const plan::CoreRef& ref, const Spec
 
 Needs NeedsOf(const plan::Operator& op) {
   Needs needs;
+  needs.compute = !std::holds_alternative<plan::Move>(op.work);
   needs.matrix =
       std::holds_alternative<plan::Gemm>(op.work) || std::holds_alternative<plan::Conv>(op.work);
   if (const auto* vector = std::get_if<plan::Vector>(&op.work)) {
@@ -377,7 +380,12 @@ Result<ResolvedPlacement> ResolvePlacement(const plan::Placement& placement, con
     const bool able = Meets(device.classes[device.ClassOf(core)], needs);
     const bool preferred = placement.mode == plan::PlacementMode::kPreferred;
     const bool allowed = named.empty() ? able : preferred ? class_is_named(core) : is_named(core);
-    if (allowed) resolved.allowed.push_back(core);
+    if (!allowed) continue;
+    const CoreClass& of = device.classes[device.ClassOf(core)];
+    if (needs.compute && !of.computes()) {
+      return base::FailedPrecondition("core class " + Quote(of.name) + " only moves data");
+    }
+    resolved.allowed.push_back(core);
   }
   if (resolved.allowed.empty()) {
     return base::FailedPrecondition("device " + Quote(device.name) + " has no core with " +
@@ -394,6 +402,7 @@ Result<ResolvedPlacement> ResolveGroup(const plan::Entry& entry, const plan::Gro
     const Needs own = NeedsOf(entry.operators[op]);
     needs.matrix = needs.matrix || own.matrix;
     needs.vector = needs.vector || own.vector;
+    needs.compute = needs.compute || own.compute;
   }
   needs.vector = needs.vector || MovesInside(entry, group);
   // Work that the group states itself stands for its operators' and runs on any unit.

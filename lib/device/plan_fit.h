@@ -42,13 +42,17 @@ struct ResolvedPlacement {
 // The units of a core that work cannot do without.
 struct Needs {
   bool matrix = false, vector = false;
+  // Either of them: a core that only moves data will not do.
+  bool compute = false;
 };
 
-// Of the operator by itself: products need an array, elementwise work and reductions lanes.
+// Of the operator by itself: products need an array, elementwise work and reductions lanes, all but
+// a MOVE a core that computes.
 Needs NeedsOf(const plan::Operator& op);
 
 // An empty class means every class. kNotFound names the class or index, kInvalidArgument is a
-// PINNED placement without cores, kFailedPrecondition a need that no core meets.
+// PINNED placement without cores, kFailedPrecondition a need that no core meets, or work that has
+// to be computed on a class that only moves data.
 Result<ResolvedPlacement> ResolvePlacement(const plan::Placement& placement, const Spec& device,
                                            Needs needs = {});
 // As ResolvePlacement, with the needs of the group's operators; errors name the group.

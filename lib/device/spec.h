@@ -74,6 +74,8 @@ struct CoreClass {
 
   CoreIndex first_core = 0;
 
+  // False of a class that only moves data: it has neither arrays nor lanes.
+  bool computes() const { return arrays > 0 || vector_lanes > 0; }
   // SRAM that the tiles of a step have.
   std::int64_t tile_bytes() const { return sram_bytes - resident_bytes; }
   double DtypeFactor(DType dtype) const;

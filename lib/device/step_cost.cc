@@ -19,6 +19,16 @@ namespace {
 
 constexpr double kMaxNanos = 0x1p53;
 
+// Only moves run on cores without a unit.
+Status CheckComputes(const StepSource& source, const CoreClass& core) {
+  const bool moves = std::all_of(source.ops.begin(), source.ops.end(), [&](plan::Index op) {
+    return std::holds_alternative<plan::Move>(source.entry.operators[op].work);
+  });
+  if (core.computes() || moves) return Status();
+  return base::Unimplemented(source.Describe() + ": core class " + plan::Quote(core.name) +
+                             " only moves data");
+}
+
 Status CheckCore(const StepSource& source, const GroupShape& shape, const CoreClass& core) {
   const auto fail = [&](std::string_view why) {
     return base::Unimplemented(source.Describe() + ": core class " + plan::Quote(core.name) +
@@ -199,6 +209,7 @@ Result<StepDetail> DetailOf(const StepSource& source, std::span<const std::int64
   if (shards < 1) {
     return base::InvalidArgument(source.Describe() + ": " + std::to_string(shards) + " shards");
   }
+  LEEWAY_RETURN_IF_ERROR(CheckComputes(source, core));
   SizeReader sizes(source, dims);
   const double rate = FairRate(device, shards);
   if (source.work != nullptr) {
@@ -299,10 +310,6 @@ Result<StepCost> GroupCost(const plan::Body& plan, const plan::Entry& entry,
                            const plan::Group& group, std::span<const std::int64_t> dims,
                            std::int64_t shards, const CoreClass& core, const Spec& device,
                            std::span<const plan::Index> resident) {
-  const bool profiled = !group.profile.empty() || group.cost_ns.has_value();
-  if (!group.work && profiled && shards >= 1 && SaysNothing(entry, group)) {
-    return ProfiledCost(group, dims, shards, core, device);
-  }
   const StepSource source{.plan = plan,
                           .entry = entry,
                           .ops = group.ops,
@@ -313,6 +320,11 @@ Result<StepCost> GroupCost(const plan::Body& plan, const plan::Entry& entry,
                           .what = "group",
                           .name = group.name,
                           .resident = resident};
+  const bool profiled = !group.profile.empty() || group.cost_ns.has_value();
+  if (!group.work && profiled && shards >= 1 && SaysNothing(entry, group)) {
+    LEEWAY_RETURN_IF_ERROR(CheckComputes(source, core));
+    return ProfiledCost(group, dims, shards, core, device);
+  }
   LEEWAY_ASSIGN_OR_RETURN(const StepDetail detail, DetailOf(source, dims, shards, core, device));
   return WithCopies(detail, plan, group, dims, shards, core, device);
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/prng.h"
 #include "device/largest_dims.h"
@@ -132,6 +134,76 @@ TEST_CASE("a placement on a class without the unit is refused with the group's a
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].path == "entries[0].variants[0].fusion_groups[0]");
   CHECK(findings[0].message.find("group \"astray\": core class \"vector\" has no array") == 0);
+}
+
+// As Mixed, and core 5, which only moves data.
+Spec WithMover() {
+  Spec device = Mixed();
+  device.classes.push_back(device.classes[1]);
+  CoreClass& mover = device.classes.back();
+  mover.name = "mover";
+  mover.vector_lanes = 0;
+  mover.count = 1;
+  mover.first_core = 5;
+  return device;
+}
+
+// A group of one operator of this work, between x and y.
+PlanMaker OneOf(plan::Work work) {
+  PlanMaker plan = Small();
+  plan.Tensor("z", TensorKind::kOutput, "rows");
+  plan.Op("op", {"x"}, {"z"}, std::move(work));
+  plan.Group("g", {"op"});
+  return plan;
+}
+
+TEST_CASE("moves go to cores that only move data too, and nothing else does", "[device][unit]") {
+  const Spec device = WithMover();
+  const plan::Expr size = plan::Expr::Constant(1000);
+  const auto allowed = [&](plan::Work work) {
+    PlanMaker plan = OneOf(std::move(work));
+    return ResolveGroup(plan.entry(), plan.variant().groups[0], device)->allowed;
+  };
+  using Cores = std::vector<CoreIndex>;
+  CHECK(allowed(plan::Move{size, std::nullopt}) == Cores{0, 1, 2, 3, 4, 5});
+  CHECK(allowed(plan::Custom{size, size}) == Cores{0, 1, 2, 3, 4});
+  CHECK(allowed(plan::Vector{size, 0}) == Cores{0, 1, 2, 3, 4});
+  CHECK(allowed(std::monostate()) == Cores{0, 1, 2, 3, 4});
+}
+
+TEST_CASE("work on a class that only moves data is found, a move there fits", "[device][unit]") {
+  const Spec device = WithMover();
+  const plan::Expr size = plan::Expr::Constant(1000);
+  const auto found = [&](plan::Work work, PlacementMode mode) {
+    PlanMaker plan = OneOf(std::move(work));
+    plan.variant().groups[0].placement = {mode, {Ref("mover")}};
+    return CheckFit(plan.body(), device, 1);
+  };
+  for (const PlacementMode mode :
+       {PlacementMode::kAny, PlacementMode::kPreferred, PlacementMode::kPinned}) {
+    CHECK(found(plan::Move{size, std::nullopt}, mode).empty());
+    const std::vector<Finding> findings = found(plan::Custom{size, size}, mode);
+    REQUIRE(findings.size() == 1);
+    CHECK(findings[0].path == "entries[0].variants[0].fusion_groups[0].placement");
+    CHECK(findings[0].message == "group \"g\": core class \"mover\" only moves data");
+  }
+}
+
+TEST_CASE("what was measured somewhere is not costed on a core that only moves data",
+          "[device][unit]") {
+  PlanMaker plan = OneOf(std::monostate());
+  plan::Group& group = plan.variant().groups[0];
+  group.profile.emplace_back();
+  group.profile[0].dims = {1, 1};
+  group.profile[0].p50_ns = 100;
+  const Spec device = WithMover();
+  const auto on = [&](std::size_t core_class) {
+    return GroupCost(plan.body(), plan.entry(), group, std::vector<std::int64_t>{64, 1}, 1,
+                     device.classes[core_class], device);
+  };
+  CHECK(on(0)->compute == Nanos(100));
+  CHECK(on(2).status().code() == StatusCode::kUnimplemented);
+  CHECK(on(2).status().message() == "group \"g\": core class \"mover\" only moves data");
 }
 
 TEST_CASE("PREFERRED may go to every core of the classes named, PINNED to the cores named",

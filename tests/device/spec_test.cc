@@ -251,7 +251,7 @@ TEST_CASE("every slip in a description is named with its path and bound", "[devi
          d.mutable_core_classes(0)->add_core_clock_hz(1'000'000'000);
          d.mutable_core_classes(0)->add_core_clock_hz(1'000'000'001);
        }},
-      {"core_classes[0]: core class \"matrix\" has no array and no vector unit",
+      {"core_classes: no core class has an array or a vector unit",
        [](auto& d) {
          d.mutable_core_classes(0)->clear_array();
          d.mutable_core_classes(0)->clear_vector();

@@ -173,4 +173,71 @@ TEST_CASE(
   CHECK(counted > 10);
 }
 
+namespace {
+
+// A core that computes and one that only moves data. The DRAM gives both a byte a nanosecond.
+std::shared_ptr<const device::Spec> CoreAndMover() {
+  testing::DeviceShape shape = TwoClasses();
+  shape.more_classes[0].name = "mover";
+  auto spec = std::make_shared<device::Spec>(*testing::DeviceOf(shape));
+  spec->classes[1].vector_lanes = 0;
+  return spec;
+}
+
+// Work that computes for so long on one lane and reads so many bytes meanwhile.
+plan::Work Computing(std::int64_t ns, std::int64_t bytes) {
+  return plan::Custom{plan::Expr::Constant(ns), plan::Expr::Constant(bytes)};
+}
+
+}  // namespace
+
+TEST_CASE("a move on a core of its own overlaps with what computes, and takes what that leaves",
+          "[exec][placement]") {
+  // Computes for 1,000 ns and reads 200 bytes meanwhile; the move reads 400 and writes 400.
+  const TaskGraph tasks = {Task{1, {}, kAny, {}, 1, 1}, Task{1, {}, kAny, {}, 1, 400}};
+  auto body = std::make_shared<plan::Body>(*testing::PlanOf({{"v", 64, 8, tasks}}));
+  body->entries[0].operators[0].work = Computing(1000, 200);
+  plan::Group& move = body->entries[0].variants[0].groups[1];
+  move.placement = {plan::PlacementMode::kPinned,
+                    {{.device = {}, .core_class = "mover", .index = 0}}};
+  Harness harness(body, CoreAndMover(), OneByOne());
+  harness.Open(Priority(1));
+  std::vector<Nanos> durations(2), alone(2);
+  harness.watch.on_finished = [&](sched::CoreId core, const sched::StepRef& step, Nanos duration) {
+    durations[step.node.value()] = duration;
+    alone[step.node.value()] =
+        harness.scheduler.run(step.run).costs->expected(step.node, core.value());
+    CHECK(core.value() == step.node.value());
+  };
+  harness.Serve({{0, 0, 1, Nanos{0}}});
+  // The compute-bound step asks for 0.2 bytes a nanosecond and gets them.
+  CHECK(durations[0] == alone[0]);
+  CHECK(alone[0] >= Nanos{1000});
+  CHECK(alone[0] <= Nanos{1002});
+  // The move takes the other 0.8: 1,000 ns, but for its first and last byte and where they begin
+  // and end apart; by itself it takes 800.
+  CHECK(alone[1] >= Nanos{800});
+  CHECK(alone[1] <= Nanos{804});
+  CHECK(durations[1] >= Nanos{998});
+  CHECK(durations[1] <= Nanos{1004});
+}
+
+TEST_CASE(
+    "a free move goes to the core that only moves while the other computes, and no other "
+    "step does",
+    "[exec][placement]") {
+  auto body = std::make_shared<plan::Body>(*testing::PlanOf(
+      {{"v", 64, 8, {Task{1, {}, kAny, {}, 1, 1}, Task{1, {}, kAny, {}, 1, 50}}}}));
+  body->entries[0].operators[0].work = Computing(1000, 0);
+  Harness harness(body, CoreAndMover(), OneByOne());
+  harness.Open(Priority(1));
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> launches;  // node, core
+  harness.watch.on_launch = [&](sched::CoreId core, const sched::StepRef& step) {
+    launches.emplace_back(step.node.value(), core.value());
+  };
+  harness.Serve({{0, 0, 1, Nanos{0}}, {10, 0, 1, Nanos{0}}, {400, 0, 1, Nanos{0}}});
+  REQUIRE(launches.size() == 6);
+  for (const auto& [node, core] : launches) CHECK(core == node);
+}
+
 }  // namespace leeway
