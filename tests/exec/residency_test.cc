@@ -522,4 +522,20 @@ TEST_CASE("a fetch is paid in energy, once", "[exec][residency]") {
   CHECK(served.record->summary.energy_j == Approx(kBytes * 2000e-12).epsilon(1e-12));
 }
 
+TEST_CASE("a slow core fetches as fast as any: its clock stretches what it computes",
+          "[exec][residency][attribution]") {
+  exec::SimConfig config;
+  config.device = CoresKeeping(1, kBytes);
+  testing::OwnDevice(config).classes[0].core_clock_hz = {500'000'000};
+  testing::OwnDevice(config).power.dram_watts_per_gbps = 2;
+  config.plan = PlanWith("a");
+  config.streams = {{"s", Priority(1)}};
+  const Served served = testing::Serve(config, {ArrivalAt(0, 1), ArrivalAt(5000, 1)}).value();
+  CHECK(Latencies(served) == Times{kFetch + 2 * kRun, 2 * kRun});
+  CHECK(served.ok[0].parts.part(Cause::kResidency) == Nanos{kFetch});
+  CHECK(served.ok[0].parts.part(Cause::kThrottle) == Nanos{kRun});
+  CHECK(served.ok[0].parts.part(Cause::kContention) == Nanos{0});
+  CHECK(served.record->summary.energy_j == Approx(kBytes * 2000e-12).epsilon(1e-12));
+}
+
 }  // namespace leeway
