@@ -271,6 +271,13 @@ std::string SimulateJson(const SimulateView& view, const Stopwatch& watch) {
   for (const CoreSummary& core : summary.cores) {
     document["cores"].push_back(CoreJson(core, summary.makespan));
   }
+  // Only where the plan has HOST work.
+  for (const CoreSummary& host : summary.hosts) {
+    Json& of = document["hosts"].emplace_back();
+    of["name"] = host.name;
+    of["busy_ns"] = host.busy.count();
+    of["steps"] = host.steps;
+  }
   document["steps"] = summary.steps;
   document["counters"] = CountersJson(summary);
   document["telemetry_digest"] = view.result.telemetry_digest();

@@ -37,6 +37,7 @@ struct ResolvedPlacement {
 // The units of a core that work cannot do without.
 struct Needs {
   bool matrix = false, vector = false;
+  bool host = false;  // a processor of the host, and no core (host.h)
 };
 
 // Of the operator by itself: products need an array, elementwise work and reductions lanes.

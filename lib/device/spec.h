@@ -68,6 +68,7 @@ struct CoreClass {
   std::vector<std::pair<std::string, double>> op_counts;
 
   CoreIndex first_core = 0;
+  bool host = false;  // processors of the host, not cores of the device (host.h)
 
   double DtypeFactor(DType dtype) const;
   // Operations an element of an operator of this kind takes: the unit's own, else `stated`.
@@ -125,6 +126,7 @@ struct Spec {
   Arbitration dram_arbitration = Arbitration::kFair;
   Nanos run_launch{0}, step_launch{0};
   std::uint32_t launch_queue_depth = 0;
+  std::uint32_t host_processors = 1;  // for HOST work (host.h)
   Power power;
   std::vector<std::string> assumed;
   std::optional<double> calibration_residual;
@@ -132,7 +134,9 @@ struct Spec {
   std::string digest_hex;
   std::string serialized;
 
+  // All, and those that are no processors of the host; these come last.
   std::size_t core_count() const;
+  std::size_t accelerator_count() const;
   std::size_t ClassOf(CoreIndex core) const;
   std::optional<std::size_t> FindClass(std::string_view class_name) const;
   std::string CoreName(CoreIndex core) const;

@@ -8,6 +8,7 @@
 #include "device/cycles.h"
 #include "device/group_shape.h"
 #include "device/group_work.h"
+#include "device/host.h"
 #include "device/step_detail.h"
 #include "device/tile_search.h"
 #include "plan/findings.h"
@@ -253,6 +254,7 @@ Nanos StepCost::BodyAlone(ByteUnits rate) const {
 Result<StepCost> GroupCost(const plan::Body& plan, const plan::Entry& entry,
                            const plan::Group& group, std::span<const std::int64_t> dims,
                            std::int64_t shards, const CoreClass& core, const Spec& device) {
+  if (core.host) return HostCost(entry, group.ops, shards, "group " + plan::Quote(group.name));
   const bool profiled = !group.profile.empty() || group.cost_ns.has_value();
   if (!group.work && profiled && shards >= 1 && SaysNothing(entry, group)) {
     return ProfiledCost(group, dims, shards, core, device);
@@ -272,6 +274,10 @@ Result<StepCost> GroupCost(const plan::Body& plan, const plan::Entry& entry,
 Result<StepCost> OperatorCost(const plan::Body& plan, const plan::Entry& entry,
                               const plan::Operator& op, std::span<const std::int64_t> dims,
                               std::int64_t shards, const CoreClass& core, const Spec& device) {
+  if (core.host) {
+    const auto index = static_cast<plan::Index>(&op - entry.operators.data());
+    return HostCost(entry, {&index, 1}, shards, "operator " + plan::Quote(op.name));
+  }
   LEEWAY_ASSIGN_OR_RETURN(const StepDetail detail,
                           OperatorDetail(plan, entry, op, dims, shards, core, device));
   return detail.cost;

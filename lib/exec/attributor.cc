@@ -104,6 +104,7 @@ void Attributor::OnStarted(CoreId core, const StepRef& step) {
   NodeTrace& node = trace.nodes[step.node.value()];
   const Instant now = env_->Now();
   const sched::Node& shape = trace.run->graph->nodes()[step.node.value()];
+  node.first = trace.run->nodes[step.node.value()].first;
   if (node.waiting > 0) {
     on_core_[core.value()].waited = LeaveWait(shape, trace.run->slot, node.entered);
     --node.waiting;
@@ -123,6 +124,9 @@ void Attributor::OnFinished(CoreId core, const StepRef& step, Nanos duration, Na
   clock_.Ended(env_->Now(), core.value());
   on_core_[core.value()].executed = duration;
   on_core_[core.value()].throttled = throttled;
+  // The run may be over. Processors of the host, where there are any, come last.
+  const device::CoreClass& last = device_.classes.back();
+  if (last.host && core.value() >= last.first_core) return;
   traces_[step.run.value()].core_time += duration;
 }
 
@@ -147,6 +151,7 @@ void Attributor::OnRoundEnded(RunId id, const sched::Run& run, std::uint32_t fra
       Add(chain.waited, trace.nodes[n.value()].waited);
       chain.executed += trace.nodes[n.value()].executed;
       chain.throttled += trace.nodes[n.value()].throttled;
+      chain.run_launches += trace.nodes[n.value()].first ? 1 : 0;
       ++counts[n.value() * device_.classes.size() + trace.nodes[n.value()].core_class];
       continue;
     }
@@ -154,6 +159,7 @@ void Attributor::OnRoundEnded(RunId id, const sched::Run& run, std::uint32_t fra
     Add(chain.waited, trace.chains[shape.callee].waited);
     chain.executed += trace.chains[shape.callee].executed;
     chain.throttled += trace.chains[shape.callee].throttled;
+    chain.run_launches += trace.chains[shape.callee].run_launches;
     const std::uint64_t* inner = CountsAt(trace, callee.depth);
     const std::size_t classes = device_.classes.size();
     for (std::size_t i = callee.first * classes; i < callee.subtree_end * classes; ++i) {
@@ -176,6 +182,7 @@ void Attributor::Repeat(RunId run, std::int64_t rounds, const Mark& before) {
     }
     chain.executed += rounds * (chain.executed - before.chains[f].executed);
     chain.throttled += rounds * (chain.throttled - before.chains[f].throttled);
+    chain.run_launches += rounds * (chain.run_launches - before.chains[f].run_launches);
   }
   const auto times = static_cast<std::uint64_t>(rounds);
   for (std::size_t i = 0; i < trace.counts.size(); ++i) {
@@ -214,10 +221,12 @@ Status Attributor::FillRun(RunTrace& trace) {
   trace.at_bucket = ChainSum(trace, *run.costs);
   std::uint64_t steps = 0;
   const std::uint64_t* counts = CountsAt(trace, 0);
-  for (std::size_t i = 0; i < trace.nodes.size() * device_.classes.size(); ++i) steps += counts[i];
-  trace.launches =
-      steps == 0 ? Nanos{0}
-                 : static_cast<std::int64_t>(steps) * device_.step_launch + device_.run_launch;
+  for (std::size_t i = 0; i < trace.nodes.size() * device_.classes.size(); ++i) {
+    // What the host does itself it does not launch.
+    if (!run.graph->nodes()[i / device_.classes.size()].host) steps += counts[i];
+  }
+  trace.launches = static_cast<std::int64_t>(steps) * device_.step_launch +
+                   trace.chains[0].run_launches * device_.run_launch;
   return Status();
 }
 

@@ -88,11 +88,13 @@ class Attributor final : public sched::Observer, public StepListener {
     Reading waited{};
     Nanos executed{0}, throttled{0};
     std::size_t core_class = 0;
+    bool first = false;  // it waited for the launch of the run
   };
   // Along the chain of a frame's repetitions.
   struct Chain {
     Reading waited{};
     Nanos executed{0}, throttled{0};
+    std::int64_t run_launches = 0;
   };
   struct RunTrace {
     const sched::Run* run = nullptr;

@@ -60,6 +60,7 @@ void Scheduler::Retire(CoreId core, const Completion& completion) {
   Cascade cascade;
   cascade.run = step.run;
   cascade.near = core;
+  cascade.starting = !run.on_device;
   cascade.ended.push_back(step.node);
   Follow(cascade);
 }

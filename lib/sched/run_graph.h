@@ -29,6 +29,7 @@ struct Node {
   const plan::Operator* op = nullptr;
   const plan::Call* call = nullptr;
   const plan::Expr* shards = nullptr;  // null: 1
+  bool host = false;                   // HOST work (device/host.h)
 
   std::uint32_t frame = 0;
   std::uint32_t callee = 0;  // frame of a call
@@ -56,7 +57,7 @@ class RunGraph {
   static constexpr std::uint32_t kMaxDepth = plan::kMaxCallDepth;
 
   // The graph of a variant. kNotFound for a placement the device lacks, kFailedPrecondition for a
-  // call without a variant to run, kUnimplemented for sequences, collectives, sends and host work,
+  // call without a variant to run, kUnimplemented for sequences, collectives and sends,
   // kResourceExhausted beyond the bounds.
   static Result<RunGraph> OfVariant(const plan::Body& plan, const plan::Entry& entry,
                                     const plan::Variant& variant, const device::Spec& device,

@@ -23,7 +23,7 @@ Scheduler::Scheduler(Env& env, const device::Spec& device, const DomainTable& do
       cores_(device.core_count()),
       inboxes_(device.core_count()) {
   if (options_.max_concurrent_runs == 0) {
-    options_.max_concurrent_runs = static_cast<std::uint32_t>(device.core_count());
+    options_.max_concurrent_runs = static_cast<std::uint32_t>(device.accelerator_count());
   }
   for (std::size_t c = 0; c < cores_.size(); ++c) {
     const std::size_t core_class = device.ClassOf(static_cast<device::CoreIndex>(c));
