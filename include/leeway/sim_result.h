@@ -84,6 +84,8 @@ struct SimSummary {
   LatencyStats latency, queue_wait;
   std::vector<StreamSummary> streams;
   std::vector<CoreSummary> cores;
+  // Processors of the host, beside the cores and in no figure of theirs; none without HOST work.
+  std::vector<CoreSummary> hosts;
   std::uint64_t runs = 0, steps = 0, steals = 0, stray_completions = 0;
   // Steps launched while a more urgent one was held for a busy core that finishes it sooner.
   std::uint64_t holds = 0;

@@ -7,6 +7,7 @@
 #include "base/math.h"
 #include "base/status_macros.h"
 #include "device/cycles.h"
+#include "device/host.h"
 #include "device/plan_fit.h"
 #include "device/step_detail.h"
 #include "leeway/plan_builder.h"
@@ -133,6 +134,24 @@ OperatorCost CostFrom(const StepDetail& detail, const CoreClass& core, const Spe
   return cost;
 }
 
+// The host takes what the operator states, and the device nothing.
+Result<OperatorCost> HostOperatorCost(const plan::Entry& entry, const OperatorSpec& spec) {
+  if (!spec.core_class.empty() && spec.core_class != device::kHostClass) {
+    return base::InvalidArgument(spec.name + ": HOST work runs on processors of the host, not on " +
+                                 spec.core_class);
+  }
+  const plan::Index only = 0;
+  LEEWAY_ASSIGN_OR_RETURN(const device::StepCost step,
+                          device::HostCost(entry, {&only, 1}, spec.shards, spec.name));
+  OperatorCost cost;
+  cost.name = spec.name;
+  cost.core_class = device::kHostClass;
+  cost.body = step.fill;
+  cost.energy_reason = "the device's energy is none, and the host's is not modelled";
+  cost.bound_reason = "the host takes the time that the operator states";
+  return cost;
+}
+
 static_assert(static_cast<int>(device::Bound::kVector) == static_cast<int>(CostBound::kVector) &&
               static_cast<int>(device::Bound::kSram) == static_cast<int>(CostBound::kSram) &&
               static_cast<int>(device::Bound::kLaunch) == static_cast<int>(CostBound::kLaunch));
@@ -172,6 +191,7 @@ Result<OperatorCost> CostOf(const Device& device, const OperatorSpec& op) {
   const plan::Entry& entry = body.entries.front();
   const plan::Operator& only = entry.operators.front();
   const Spec& spec = *device.spec();
+  if (device::IsHostWork(only)) return HostOperatorCost(entry, op);
   LEEWAY_ASSIGN_OR_RETURN(const std::size_t of, ClassFor(spec, op, only));
   const CoreClass& core = spec.classes[of];
   const plan::Tiling tiling{.m = op.tile.m, .n = op.tile.n, .k = op.tile.k};

@@ -8,6 +8,7 @@
 #include "api/replay.h"
 #include "base/math.h"
 #include "base/status_macros.h"
+#include "device/host.h"
 #include "exec/simulation.h"
 #include "exec/work_meter.h"
 #include "plan/body.h"
@@ -56,9 +57,10 @@ Result<Arm> RunArm(const Plan& plan, const Device& device, const Recording& reco
   };
   LEEWAY_ASSIGN_OR_RETURN(api::Replay replay, api::Replay::Begin(*plan.body(), recording));
   sched::DomainTable domains;
+  const auto serves = device::WithHostFor(*config.plan, config.device);
   LEEWAY_ASSIGN_OR_RETURN(
       const std::unique_ptr<sched::Model> model,
-      sched::Model::Create(config.plan, config.device, config.entry, options.serving.phi, domains));
+      sched::Model::Create(config.plan, serves, config.entry, options.serving.phi, domains));
   exec::WorkMeter meter(*model);
   auto next = [&]() -> Result<std::optional<exec::SimArrival>> {
     LEEWAY_ASSIGN_OR_RETURN(std::optional<exec::SimArrival> arrival, replay.Next());

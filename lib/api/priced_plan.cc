@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "device/host.h"
 #include "plan/findings.h"
 
 namespace leeway::api {
@@ -55,7 +56,9 @@ PricedVariant PriceVariant(const plan::Body& plan, const plan::Entry& entry,
   for (std::size_t d = 0; d < dims.size(); ++d) {
     dims[d] = plan::PaddedValue(variant.envelope[d], dims[d]);
   }
-  device::GroupPricer pricer(plan, dims, device == nullptr ? nullptr : device->spec().get());
+  const std::shared_ptr<const device::Spec> spec =
+      device == nullptr ? nullptr : device::WithHostFor(plan, device->spec());
+  device::GroupPricer pricer(plan, dims, spec.get());
   PricedVariant priced;
   priced.dims = std::move(dims);
   priced.groups = pricer.PriceAll(entry, variant);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "compile/stg.h"
+#include "device/host.h"
 #include "leeway/device.h"
 #include "leeway/plan.h"
 #include "plan/body.h"
@@ -92,6 +93,9 @@ Result<TaskGraph> ParseTaskGraph(std::string_view text, std::string_view name) {
 }
 
 Result<TaskGraph> TaskGraphOf(const Plan& plan, const Device& device) {
+  if (device::HasHostWork(*plan.body())) {
+    return base::Unimplemented("HOST work is not scheduled: tasks run on cores of one kind");
+  }
   sched::DomainTable domains;
   LEEWAY_ASSIGN_OR_RETURN(const std::unique_ptr<sched::Model> model,
                           sched::Model::Create(plan.body(), device.spec(), "", 1, domains));

@@ -221,6 +221,9 @@ Ending CostCommand::Run(const Invocation& invocation) {
     spec.shards = shards_;
     spec.core_class = core_class_;
     Result<OperatorCost> cost = CostOf(*device, spec);
+    if (cost.status().code() == StatusCode::kNotFound) {
+      return {ExitCode::kUsage, "option --core: " + std::string(cost.status().message())};
+    }
     if (!cost.ok()) {
       return {ExitCode::kBadInput,
               spec.name + " on " + device_ + ": " + std::string(cost.status().message())};

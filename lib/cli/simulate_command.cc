@@ -48,6 +48,8 @@ class SimulateCommand : public Command {
   void DeclareServing(CLI::App& app);
   void Settle(const Invocation& invocation);
   Result<Traffic> Arrivals() const;
+  // What is wrong with the streams that were named; empty if nothing is.
+  std::string UnknownStream(const Traffic& traffic) const;
   Result<SimResult> Serve(const Invocation& invocation, const Traffic& traffic, const Plan& plan,
                           const Device& device);
   Ending Stopped() const;
@@ -207,6 +209,17 @@ std::string SimulateCommand::Line(const Progress& progress, double seconds) cons
          FormatRate(static_cast<double>(progress.steps) / seconds, "steps");
 }
 
+std::string SimulateCommand::UnknownStream(const Traffic& traffic) const {
+  const std::vector<std::string> names = traffic.streams();
+  for (const StreamOptions& stream : options_.streams) {
+    if (std::find(names.begin(), names.end(), stream.name) != names.end()) continue;
+    std::string known;
+    for (const std::string& name : names) known += (known.empty() ? "'" : ", '") + name + "'";
+    return "option --stream: the traffic has no stream '" + stream.name + "'; it has " + known;
+  }
+  return "";
+}
+
 Result<SimResult> SimulateCommand::Serve(const Invocation& invocation, const Traffic& traffic,
                                          const Plan& plan, const Device& device) {
   ProgressLine line(invocation);
@@ -256,6 +269,9 @@ Ending SimulateCommand::Run(const Invocation& invocation) {
   if (!device.ok()) return EndingOf(device.status());
   const Result<Traffic> traffic = Arrivals();
   if (!traffic.ok()) return EndingOf(traffic.status());
+  if (std::string unknown = UnknownStream(*traffic); !unknown.empty()) {
+    return {ExitCode::kUsage, std::move(unknown)};
+  }
   invocation.Detail("plan " + plan->digest() + ", device " + device->digest() + ", traffic " +
                     traffic->digest());
   const Stopwatch watch;

@@ -79,13 +79,21 @@ Json HeatJson(const HeatSummary& heat) {
   return json;
 }
 
-Json TotalJson(const SimSummary& summary) {
+void SetAttainment(Json& object, const SimulateView& view, double attainment) {
+  if (view.arguments.slo) {
+    object["slo_attainment"] = attainment;
+  } else {
+    SetAbsent(object, "slo_attainment", "no --slo was given");
+  }
+}
+
+Json TotalJson(const SimulateView& view, const SimSummary& summary) {
   Json json;
   json["work_ns"] = summary.work.count();
   SetLatency(json, summary.latency);
   json["goodput_rps"] = summary.goodput_rps;
   SetAbsent(json, "capacity_rps", kByLoop);
-  json["slo_attainment"] = summary.slo_attainment;
+  SetAttainment(json, view, summary.slo_attainment);
   SetAbsent(json, "mapping_accuracy", kByLoop);
   json["fallback_rate"] = summary.fallback_rate;
   json["clamped_rate"] = ClampedRate(summary);
@@ -109,7 +117,7 @@ Json StreamJson(const SimulateView& view, const StreamSummary& stream) {
   SetLatency(json, stream.latency);
   json["goodput_rps"] = PerSecond(stream.counts.within_slo, view.result.makespan());
   SetAbsent(json, "capacity_rps", kByLoop);
-  json["slo_attainment"] = stream.slo_attainment;
+  SetAttainment(json, view, stream.slo_attainment);
   SetAbsent(json, "mapping_accuracy", kByLoop);
   json["fallback_rate"] = ShareOf(stream.counts.fallback, stream.counts.submitted);
   json["clamped_rate"] = ShareOf(stream.counts.clamped, stream.counts.submitted);
@@ -258,7 +266,7 @@ std::string SimulateJson(const SimulateView& view, const Stopwatch& watch) {
   Json document = NewDocument("simulate");
   SetSubject(document, view);
   document["makespan_ns"] = summary.makespan.count();
-  document["total"] = TotalJson(summary);
+  document["total"] = TotalJson(view, summary);
   if (view.arguments.slo) {
     document["slo"] = SloJson(view, *view.arguments.slo);
   } else {
@@ -276,6 +284,13 @@ std::string SimulateJson(const SimulateView& view, const Stopwatch& watch) {
   document["cores"] = Json::array();
   for (const CoreSummary& core : summary.cores) {
     document["cores"].push_back(CoreJson(core, summary.makespan));
+  }
+  // Only where the plan has HOST work.
+  for (const CoreSummary& host : summary.hosts) {
+    Json& of = document["hosts"].emplace_back();
+    of["name"] = host.name;
+    of["busy_ns"] = host.busy.count();
+    of["steps"] = host.steps;
   }
   document["steps"] = summary.steps;
   document["counters"] = CountersJson(summary);

@@ -145,6 +145,9 @@ std::string Cores(const SimulateView& view, const Ink& ink) {
       table.Add({core.name, Ratio(core.busy, summary.makespan), Count(core.steps),
                  FormatBytes(static_cast<double>(core.dram_bytes))});
     }
+    for (const CoreSummary& host : summary.hosts) {
+      table.Add({host.name, Ratio(host.busy, summary.makespan), Count(host.steps), "–"});
+    }
     return table.Render(ink) + "\n";
   }
   const auto [least, most] = std::minmax_element(

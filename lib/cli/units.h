@@ -14,7 +14,7 @@ namespace leeway::cli {
 
 // What ParseDuration takes, for messages.
 inline constexpr std::string_view kDurationForm =
-    "a number with a unit, ns, us, ms, s, m, h or d, such as 50ms or 10m";
+    "a number with a unit, ns, us, ms, s, m, h or d, such as 50ms or 10m, of at most 104 days";
 
 // Returns nothing unless the text is a number that is not negative and a unit ("1.5h"), or 0.
 std::optional<Nanos> ParseDuration(std::string_view text);

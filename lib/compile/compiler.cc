@@ -12,6 +12,7 @@
 #include "compile/compile_proto.h"
 #include "compile/mapping.h"
 #include "compile/pricer.h"
+#include "device/host.h"
 #include "device/live_set.h"
 #include "device/plan_fit.h"
 #include "plan/load.h"
@@ -124,6 +125,11 @@ Status Compiler::State::CheckOperators() const {
   for (const EntryGraph& graph : graphs) {
     for (plan::Index op = 0; op < graph.size(); ++op) {
       if (graph.CallOf(op) != nullptr) continue;
+      const plan::Operator& of = model->entries[graph.index()].operators[op];
+      if (device::IsHostWork(of)) {
+        return base::Unimplemented(
+            absl::StrCat("operator \"", of.name, "\": HOST work is not compiled"));
+      }
       LEEWAY_RETURN_IF_ERROR(pricer.CheckAble(graph, op, smallest));
     }
   }

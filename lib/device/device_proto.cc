@@ -435,6 +435,11 @@ Spec ReadDevice(Findings& findings, const pb::Device& in) {
   ReadDram(findings, root.At("dram"), in.dram(), spec);
   ReadLaunch(findings, root.At("launch"), in.launch(), spec);
   ReadPower(findings, root.At("power"), in.power(), spec.power);
+  const std::uint32_t most_hosts = 64;
+  if (in.host_processors() > 0) {
+    spec.host_processors =
+        Within32(findings, root.At("host_processors"), in.host_processors(), 1, most_hosts);
+  }
   spec.assumed.assign(in.assumed().begin(), in.assumed().end());
   if (in.has_calibration()) {
     spec.calibration_residual =

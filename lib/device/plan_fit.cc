@@ -6,6 +6,7 @@
 
 #include "base/math.h"
 #include "base/status_macros.h"
+#include "device/host.h"
 #include "device/kept_weights.h"
 #include "device/largest_dims.h"
 #include "device/live_set.h"
@@ -291,11 +292,13 @@ bool MovesInside(const plan::Entry& entry, const plan::Group& group) {
 }
 
 bool Meets(const CoreClass& core, Needs needs) {
+  if (core.host || needs.host) return core.host == needs.host;
   return (!needs.matrix || core.arrays > 0) && (!needs.vector || core.vector_lanes > 0) &&
          (!needs.compute || core.computes());
 }
 
 std::string UnitsOf(Needs needs) {
+  if (needs.host) return "a host's processor beside it, for HOST work";
   if (!needs.vector && !needs.matrix) return "a unit that computes";
   if (!needs.vector) return "a matrix unit";
   return needs.matrix ? "both a matrix and a vector unit" : "a vector unit";
@@ -310,7 +313,7 @@ Result<std::vector<CoreIndex>> ResolveCores(const plan::CoreRef& ref, const Spec
                           std::to_string(*ref.device));
   }
   CoreIndex first = 0;
-  std::size_t count = device.core_count();
+  std::size_t count = device.accelerator_count();
   if (!ref.core_class.empty()) {
     const auto found = device.FindClass(ref.core_class);
     if (!found) {
@@ -335,7 +338,8 @@ Result<std::vector<CoreIndex>> ResolveCores(const plan::CoreRef& ref, const Spec
 
 Needs NeedsOf(const plan::Operator& op) {
   Needs needs;
-  needs.compute = !std::holds_alternative<plan::Move>(op.work);
+  needs.host = IsHostWork(op);
+  needs.compute = !needs.host && !std::holds_alternative<plan::Move>(op.work);
   needs.matrix =
       std::holds_alternative<plan::Gemm>(op.work) || std::holds_alternative<plan::Conv>(op.work);
   if (const auto* vector = std::get_if<plan::Vector>(&op.work)) {
@@ -348,7 +352,9 @@ Needs NeedsOf(const plan::Operator& op) {
 
 void CheckFit(const plan::Body& plan, const Spec& device, int concurrent_runs,
               plan::Findings& findings) {
-  Fit(plan, device, concurrent_runs, findings).Run();
+  if (!HasHostWork(plan)) return Fit(plan, device, concurrent_runs, findings).Run();
+  const Spec with_host = WithHost(device);
+  Fit(plan, with_host, concurrent_runs, findings).Run();
 }
 
 std::vector<Finding> CheckFit(const plan::Body& plan, const Spec& device, int concurrent_runs) {
@@ -362,6 +368,15 @@ Result<ResolvedPlacement> ResolvePlacement(const plan::Placement& placement, con
   std::vector<CoreIndex> named;
   for (const plan::CoreRef& ref : placement.cores) {
     LEEWAY_ASSIGN_OR_RETURN(const std::vector<CoreIndex> cores, ResolveCores(ref, device));
+    for (const CoreIndex core : cores) {
+      const CoreClass& of = device.classes[device.ClassOf(core)];
+      if (of.host == needs.host) continue;
+      return base::InvalidArgument(needs.host
+                                       ? "HOST work runs on processors of the host, not on core " +
+                                             device.CoreName(core) + " of the accelerator"
+                                       : "core " + device.CoreName(core) +
+                                             " is a processor of the host, for HOST work alone");
+    }
     named.insert(named.end(), cores.begin(), cores.end());
   }
   const auto is_named = [&](CoreIndex core) {
@@ -400,6 +415,7 @@ Result<ResolvedPlacement> ResolveGroup(const plan::Entry& entry, const plan::Gro
   Needs needs;
   for (const plan::Index op : group.ops) {
     const Needs own = NeedsOf(entry.operators[op]);
+    needs.host = needs.host || own.host;
     needs.matrix = needs.matrix || own.matrix;
     needs.vector = needs.vector || own.vector;
     needs.compute = needs.compute || own.compute;

@@ -44,6 +44,7 @@ struct Needs {
   bool matrix = false, vector = false;
   // Either of them: a core that only moves data will not do.
   bool compute = false;
+  bool host = false;  // a processor of the host, and no core (host.h)
 };
 
 // Of the operator by itself: products need an array, elementwise work and reductions lanes, all but

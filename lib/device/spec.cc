@@ -23,6 +23,12 @@ std::size_t Spec::core_count() const {
   return classes.empty() ? 0 : classes.back().first_core + classes.back().count;
 }
 
+std::size_t Spec::accelerator_count() const {
+  std::size_t count = 0;
+  for (const CoreClass& of : classes) count += of.host ? 0 : of.count;
+  return count;
+}
+
 std::size_t Spec::ClassOf(CoreIndex core) const {
   LEEWAY_CHECK(core < core_count());
   std::size_t of = 0;

@@ -73,6 +73,7 @@ struct CoreClass {
   std::vector<std::pair<std::string, double>> op_counts;
 
   CoreIndex first_core = 0;
+  bool host = false;  // processors of the host, not cores of the device (host.h)
 
   // False of a class that only moves data: it has neither arrays nor lanes.
   bool computes() const { return arrays > 0 || vector_lanes > 0; }
@@ -135,6 +136,7 @@ struct Spec {
   Nanos run_launch{0}, step_launch{0};
   Issue issue = Issue::kFirstSteps;
   std::uint32_t launch_queue_depth = 0;  // at least 1 where a host issues
+  std::uint32_t host_processors = 1;     // for HOST work (host.h)
   Power power;
   std::vector<std::string> assumed;
   std::optional<double> calibration_residual;
@@ -142,7 +144,9 @@ struct Spec {
   std::string digest_hex;
   std::string serialized;
 
+  // All, and those that are no processors of the host; these come last.
   std::size_t core_count() const;
+  std::size_t accelerator_count() const;
   std::size_t ClassOf(CoreIndex core) const;
   std::optional<std::size_t> FindClass(std::string_view class_name) const;
   std::string CoreName(CoreIndex core) const;

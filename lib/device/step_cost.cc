@@ -9,6 +9,7 @@
 #include "device/dma.h"
 #include "device/group_shape.h"
 #include "device/group_work.h"
+#include "device/host.h"
 #include "device/relayout.h"
 #include "device/step_detail.h"
 #include "device/tile_search.h"
@@ -310,6 +311,7 @@ Result<StepCost> GroupCost(const plan::Body& plan, const plan::Entry& entry,
                            const plan::Group& group, std::span<const std::int64_t> dims,
                            std::int64_t shards, const CoreClass& core, const Spec& device,
                            std::span<const plan::Index> resident) {
+  if (core.host) return HostCost(entry, group.ops, shards, "group " + plan::Quote(group.name));
   const StepSource source{.plan = plan,
                           .entry = entry,
                           .ops = group.ops,
@@ -332,6 +334,10 @@ Result<StepCost> GroupCost(const plan::Body& plan, const plan::Entry& entry,
 Result<StepCost> OperatorCost(const plan::Body& plan, const plan::Entry& entry,
                               const plan::Operator& op, std::span<const std::int64_t> dims,
                               std::int64_t shards, const CoreClass& core, const Spec& device) {
+  if (core.host) {
+    const auto index = static_cast<plan::Index>(&op - entry.operators.data());
+    return HostCost(entry, {&index, 1}, shards, "operator " + plan::Quote(op.name));
+  }
   LEEWAY_ASSIGN_OR_RETURN(const StepDetail detail,
                           OperatorDetail(plan, entry, op, dims, shards, core, device));
   return detail.cost;

@@ -18,6 +18,8 @@
 // sizes, not from declared tensors: what is declared as a row block of a product passes as often as
 // the product has blocks.
 //
+// HOST work on a processor of the host costs what host.h says, all of it in `fill`.
+//
 // Tiles are searched for the least time with DRAM / shards to itself, traffic counting a little
 // even where computation hides it. That time grows with every size, but may fall by up to 1/64
 // where a tiling of less traffic takes over (tile_search.h).

@@ -104,6 +104,7 @@ void Attributor::OnStarted(CoreId core, const StepRef& step) {
   NodeTrace& node = trace.nodes[step.node.value()];
   const Instant now = env_->Now();
   const sched::Node& shape = trace.run->graph->nodes()[step.node.value()];
+  node.first = trace.run->nodes[step.node.value()].first;
   if (node.waiting > 0) {
     on_core_[core.value()].waited = LeaveWait(shape, trace.run->slot, node.entered);
     --node.waiting;
@@ -122,6 +123,9 @@ void Attributor::OnStarted(CoreId core, const StepRef& step) {
 void Attributor::OnFinished(CoreId core, const StepRef& step, const StepTimes& times) {
   clock_.Ended(env_->Now(), core.value());
   on_core_[core.value()].executed = times;
+  // The run may be over. Processors of the host, where there are any, come last.
+  const device::CoreClass& last = device_.classes.back();
+  if (last.host && core.value() >= last.first_core) return;
   traces_[step.run.value()].core_time += times.duration;
 }
 
@@ -144,12 +148,14 @@ void Attributor::OnRoundEnded(RunId id, const sched::Run& run, std::uint32_t fra
     if (shape.call == nullptr) {
       Add(chain.waited, trace.nodes[n.value()].waited);
       chain.executed.Add(trace.nodes[n.value()].executed);
+      chain.run_launches += trace.nodes[n.value()].first ? 1 : 0;
       ++counts[n.value() * device_.classes.size() + trace.nodes[n.value()].core_class];
       continue;
     }
     const sched::Frame& callee = graph.frames()[shape.callee];
     Add(chain.waited, trace.chains[shape.callee].waited);
     chain.executed.Add(trace.chains[shape.callee].executed);
+    chain.run_launches += trace.chains[shape.callee].run_launches;
     const std::uint64_t* inner = CountsAt(trace, callee.depth);
     const std::size_t classes = device_.classes.size();
     for (std::size_t i = callee.first * classes; i < callee.subtree_end * classes; ++i) {
@@ -171,6 +177,7 @@ void Attributor::Repeat(RunId run, std::int64_t rounds, const Mark& before) {
       chain.waited[i] += rounds * (chain.waited[i] - before.chains[f].waited[i]);
     }
     chain.executed.Add(chain.executed - before.chains[f].executed, rounds);
+    chain.run_launches += rounds * (chain.run_launches - before.chains[f].run_launches);
   }
   const auto times = static_cast<std::uint64_t>(rounds);
   for (std::size_t i = 0; i < trace.counts.size(); ++i) {
@@ -217,10 +224,12 @@ Status Attributor::FillRun(RunTrace& trace) {
       ChainSum(trace, *run.costs, [&](std::size_t at) { return run.costs->costs[at].relayout; });
   std::uint64_t steps = 0;
   const std::uint64_t* counts = CountsAt(trace, 0);
-  for (std::size_t i = 0; i < trace.nodes.size() * device_.classes.size(); ++i) steps += counts[i];
-  trace.launches =
-      steps == 0 ? Nanos{0}
-                 : static_cast<std::int64_t>(steps) * device_.step_launch + device_.run_launch;
+  for (std::size_t i = 0; i < trace.nodes.size() * device_.classes.size(); ++i) {
+    // What the host does itself it does not launch.
+    if (!run.graph->nodes()[i / device_.classes.size()].host) steps += counts[i];
+  }
+  trace.launches = static_cast<std::int64_t>(steps) * device_.step_launch +
+                   trace.chains[0].run_launches * device_.run_launch;
   return Status();
 }
 
@@ -247,15 +256,14 @@ Status Attributor::Explain(RunTrace& trace, const sched::Request& request, Reque
   parts[Cause::kPadding] = *trace.at_bucket - *trace.at_batch;
   parts[Cause::kLayout] = *trace.relayouts;
   parts[Cause::kResidency] = chain.executed.fetching;
-  parts[Cause::kLaunch] = *trace.launches;
   parts[Cause::kThrottle] = chain.executed.throttled;
   // A host's call is no part of what cores execute; what it waited for beyond that is the queue's.
   const Nanos issuing = run.issued - run.started;
   const Nanos called = std::min(issuing, device_.run_launch);
   parts[Cause::kDispatch] += issuing - called;
-  parts[Cause::kContention] = called + chain.executed.duration - *trace.at_bucket -
-                              *trace.relayouts - chain.executed.fetching - *trace.launches -
-                              chain.executed.throttled;
+  parts[Cause::kLaunch] = called + *trace.launches;
+  parts[Cause::kContention] = chain.executed.duration - *trace.at_bucket - *trace.relayouts -
+                              chain.executed.fetching - *trace.launches - chain.executed.throttled;
   return Status();
 }
 

@@ -87,11 +87,13 @@ class Attributor final : public sched::Observer, public StepListener {
     Reading waited{};
     StepTimes executed;
     std::size_t core_class = 0;
+    bool first = false;  // it waited for the launch of the run
   };
   // Along the chain of a frame's repetitions.
   struct Chain {
     Reading waited{};
     StepTimes executed;
+    std::int64_t run_launches = 0;
   };
   struct RunTrace {
     const sched::Run* run = nullptr;

@@ -216,6 +216,10 @@ void Ledger::FinishCores(const device::Spec& device, const SimulatedWorld& world
       core.weights =
           WeightUse{weights.hits, weights.misses, weights.evictions, weights.fetched_bytes};
     }
+    if (c >= device.accelerator_count()) {
+      record_->summary.hosts.push_back(std::move(core));
+      continue;
+    }
     busy.push_back(static_cast<double>(core.busy.count()));
     record_->summary.cores.push_back(std::move(core));
   }
@@ -277,7 +281,7 @@ Status Ledger::TakeSnapshot(const SimConfig& config, const sched::Scheduler& sch
     AddTo(snapshot.counters, stream.counters);
     snapshot.streams.push_back(std::move(stream));
   }
-  for (std::size_t c = 0; c < world.use().size(); ++c) {
+  for (std::size_t c = 0; c < config.device->accelerator_count(); ++c) {
     const CoreUse& use = world.use()[c];
     constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
     const auto energy_pj = static_cast<std::int64_t>(std::min<absl::int128>(use.energy_pj, kMax));

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "device/host.h"
 #include "device/plan_fit.h"
 #include "exec/ledger.h"
 #include "exec/round_skipper.h"
@@ -107,7 +108,7 @@ sched::SchedulerOptions PolicyOptions(const ServingOptions& serving) {
 Status CheckFit(const SimConfig& config, const plan::Body& plan) {
   const int runs = config.serving.max_concurrent_runs > 0
                        ? config.serving.max_concurrent_runs
-                       : static_cast<int>(config.device->core_count());
+                       : static_cast<int>(config.device->accelerator_count());
   for (const Finding& finding : device::CheckFit(plan, *config.device, runs)) {
     if (finding.severity != Severity::kError) continue;
     return base::FailedPrecondition(absl::StrCat(finding.path, ": ", finding.message));
@@ -374,9 +375,7 @@ Status Simulation::Run(const NextArrival& next) {
   return Status(StatusCode::kInternal, "the simulation stalled with requests in flight");
 }
 
-}  // namespace
-
-Result<std::shared_ptr<SimRecord>> RunSimulation(const SimConfig& config, const NextArrival& next) {
+Result<std::shared_ptr<SimRecord>> Serve(const SimConfig& config, const NextArrival& next) {
   LEEWAY_RETURN_IF_ERROR(CheckServing(config.serving));
   LEEWAY_RETURN_IF_ERROR(CheckStreams(config));
   LEEWAY_RETURN_IF_ERROR(CheckSwaps(config));
@@ -390,6 +389,19 @@ Result<std::shared_ptr<SimRecord>> RunSimulation(const SimConfig& config, const 
   Simulation simulation(config, domains, std::move(models));
   LEEWAY_RETURN_IF_ERROR(simulation.Run(next));
   return simulation.Finish();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<SimRecord>> RunSimulation(const SimConfig& config, const NextArrival& next) {
+  const bool host = device::HasHostWork(*config.plan) ||
+                    std::any_of(config.swaps.begin(), config.swaps.end(), [](const PlanSwap& swap) {
+                      return device::HasHostWork(*swap.plan);
+                    });
+  if (!host) return Serve(config, next);
+  SimConfig with_host = config;
+  with_host.device = std::make_shared<const device::Spec>(device::WithHost(*config.device));
+  return Serve(with_host, next);
 }
 
 }  // namespace leeway::exec

@@ -82,6 +82,7 @@ void ValidateEntry(const Body& body, const Path& path, Entry& entry, std::vector
 void Validate(Body& body, Findings& findings) {
   CheckAliases(body, findings);
   CheckCalls(body, findings);
+  CheckHostWork(body, findings);
   std::vector<Index> slots(body.tensors.size(), kNone);
   LifetimeBudget budget = std::size_t{1} << 24;
   const Path plan("");

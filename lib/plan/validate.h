@@ -25,6 +25,9 @@ void Validate(Body& body, Findings& findings);
 // caller's (see Body::CalledVariant).
 void CheckCalls(const Body& body, Findings& findings);
 
+// HOST work shares no group with work of an accelerator's core.
+void CheckHostWork(const Body& body, Findings& findings);
+
 // No run launches more than kMaxRunSteps where its dims are largest, fused or as the fallback.
 void CheckSteps(const Body& body, Findings& findings);
 

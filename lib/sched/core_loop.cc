@@ -65,6 +65,7 @@ void Scheduler::Retire(CoreId core, const Completion& completion) {
   Cascade cascade;
   cascade.run = step.run;
   cascade.near = core;
+  cascade.starting = !launches_ && !run.on_device;
   cascade.ended.push_back(step.node);
   Follow(cascade);
 }

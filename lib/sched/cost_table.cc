@@ -93,7 +93,8 @@ Status CountSteps(CostTable& table, const RunGraph& graph) {
 
 Status Summarise(CostTable& table, const RunGraph& graph, const device::Spec& device) {
   LEEWAY_RETURN_IF_ERROR(CountSteps(table, graph));
-  std::int64_t core_time = 0, predicted = 0;
+  std::int64_t core_time = 0, predicted = 0, host_time = 0;
+  table.host_steps = 0;
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph.nodes()[n];
     if (node.call) continue;
@@ -103,10 +104,17 @@ Status Summarise(CostTable& table, const RunGraph& graph, const device::Spec& de
       const auto total = part ? base::CheckedAdd(sum, *part) : std::nullopt;
       sum = total && *total < kMaxTime ? *total : kMaxTime;
     };
-    add(core_time, table.alone_first(n) + device.step_launch);
     add(predicted, table.predicted[n]);
+    if (node.host) {
+      table.host_steps +=
+          static_cast<std::uint64_t>(std::max<std::int64_t>(table.rounds[node.frame], 0)) *
+          table.shards[n];
+      add(host_time, table.alone_first(n));
+    } else {
+      add(core_time, table.alone_first(n) + device.step_launch);
+    }
   }
-  if (core_time >= kMaxTime || predicted >= kMaxTime) {
+  if (core_time >= kMaxTime - host_time || predicted >= kMaxTime) {
     return base::OutOfRange(absl::StrCat("entry \"", graph.nodes().front().entry->name,
                                          "\": a run takes 2^62 ns or more"));
   }
@@ -129,7 +137,7 @@ void SumWork(CostTable& table, const RunGraph& graph) {
       const Node& node = graph.nodes()[n];
       if (node.call && table.rounds[node.callee] > 0) {
         table.frame_work[f] += table.times[node.callee] * table.frame_work[node.callee];
-      } else if (!node.call) {
+      } else if (!node.call && !node.host) {
         table.frame_work[f] += static_cast<std::int64_t>(table.shards[n]) * table.soonest[n];
       }
     }
@@ -210,7 +218,8 @@ Result<CostTable> MakeCostTable(const plan::Body& plan, const device::Spec& devi
 
 Status Stretch(CostTable& table, Nanos floor, const RunGraph& graph, const device::Spec& device) {
   if (table.core_time >= floor) return Status();
-  const Nanos launches = static_cast<std::int64_t>(table.steps) * device.step_launch;
+  const Nanos launches =
+      static_cast<std::int64_t>(table.steps - table.host_steps) * device.step_launch;
   const std::int64_t from = (table.core_time - launches).count();
   const std::int64_t to = (floor - launches).count();
   if (from <= 0 || to <= from) return Status();
@@ -220,7 +229,8 @@ Status Stretch(CostTable& table, Nanos floor, const RunGraph& graph, const devic
     return value > largest ? kMaxTime : base::MulDivCeil(value, to, from);
   };
   for (std::uint32_t n = 0; n < graph.nodes().size(); ++n) {
-    if (graph.nodes()[n].call) continue;
+    // The host's work is the same, fused or not.
+    if (graph.nodes()[n].call || graph.nodes()[n].host) continue;
     const Nanos before = table.alone_first(n);
     for (std::size_t c = 0; c < table.classes; ++c) {
       StepCost& cost = table.costs[n * table.classes + c];

@@ -41,9 +41,10 @@ struct CostTable {
   std::vector<std::uint64_t> frame_steps;  // by frame: steps of one repetition, calls included
   Nanos critical_path{0};
   Nanos predicted_path{0};
-  // Σ over steps and shards of core time alone, step launches included, the run's excluded.
+  // Σ over steps and shards of core time alone, step launches included, the run's and HOST work
+  // excluded.
   Nanos core_time{0};
-  std::uint64_t steps = 0;
+  std::uint64_t steps = 0, host_steps = 0;  // of them on the host
 
   // As `alone` of the modelled device, where another one serves; else empty.
   std::vector<Nanos> modelled;

@@ -9,7 +9,8 @@ namespace leeway::sched {
 namespace {
 
 double WidthOf(const CostTable& table) {
-  if (table.soonest_path <= Nanos{0}) return 1;
+  // HOST work is on the path and not of the work, so that less than a core may be wanted.
+  if (table.soonest_path <= Nanos{0} || table.soonest_work <= Nanos{0}) return 1;
   return static_cast<double>(table.soonest_work.count()) /
          static_cast<double>(table.soonest_path.count());
 }
@@ -17,7 +18,7 @@ double WidthOf(const CostTable& table) {
 }  // namespace
 
 bool Scheduler::Late(RequestId newest, Nanos deadline) const {
-  Forecast forecast(cores_.size(), options_.max_concurrent_runs, deadline);
+  Forecast forecast(device_.accelerator_count(), options_.max_concurrent_runs, deadline);
   for (const RunLoad& run : LoadsInFlight()) {
     if (!forecast.Add(run)) return true;
   }
@@ -35,7 +36,9 @@ bool Scheduler::Late(RequestId newest, Nanos deadline) const {
   return late;
 }
 
+// On a core: HOST work takes none, and what is left of it is not counted.
 Nanos Scheduler::PredictedStep(const Run& run, NodeId node) const {
+  if (run.graph->nodes()[node.value()].host) return Nanos{0};
   const Nanos launch = run.nodes[node.value()].first ? device_.run_launch : Nanos{0};
   return run.costs->soonest[node.value()] + launch;
 }

@@ -44,10 +44,11 @@ void Scheduler::StartRound(Cascade& cascade, std::uint32_t frame) {
 
 void Scheduler::Release(Cascade& cascade, NodeId node, NodeId by) {
   Run& run = runs_[cascade.run];
-  run.nodes[node.value()].first = cascade.starting;
+  const Node& shape = run.graph->nodes()[node.value()];
+  run.nodes[node.value()].first = cascade.starting && !shape.host;
+  if (shape.call == nullptr && !shape.host) run.on_device = true;
   if (observer_) observer_->OnReady(cascade.run, run, node, by);
   if (run.nodes[node.value()].released_early) return;
-  const Node& shape = run.graph->nodes()[node.value()];
   if (shape.call != nullptr) return StartFrame(cascade, shape.callee);
   PushShards(cascade, node);
 }

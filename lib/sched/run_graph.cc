@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "device/host.h"
 #include "device/plan_fit.h"
 #include "device/step_cost.h"
 #include "plan/graph.h"
@@ -66,10 +67,9 @@ bool Reads(const plan::Body& plan, const plan::Group& group, plan::Index tensor)
 
 Status CheckRunnable(const plan::Operator& op) {
   if (std::holds_alternative<plan::Collective>(op.work) ||
-      std::holds_alternative<plan::SendReceive>(op.work) ||
-      std::holds_alternative<plan::Host>(op.work)) {
+      std::holds_alternative<plan::SendReceive>(op.work)) {
     return base::Unimplemented(absl::StrCat("operator \"", op.name, "\": work of kind \"", op.kind,
-                                            "\" (collective, send, receive or host) is not run"));
+                                            "\" (collective, send or receive) is not run"));
   }
   return Status();
 }
@@ -243,6 +243,7 @@ Status RunGraphBuilder::AddGroup(const plan::Entry& entry, const plan::Group& gr
   for (plan::Index op : group.ops) {
     LEEWAY_RETURN_IF_ERROR(CheckRunnable(entry.operators[op]));
     if (const auto* call = std::get_if<plan::Call>(&entry.operators[op].work)) node.call = call;
+    node.host = node.host || device::IsHostWork(entry.operators[op]);
   }
   if (node.call == nullptr) {
     node.group = &group;
@@ -265,6 +266,7 @@ Status RunGraphBuilder::AddOperator(const plan::Entry& entry, plan::Index op,
   node.call = std::get_if<plan::Call>(&source.work);
   if (node.call == nullptr) {
     node.op = &source;
+    node.host = device::IsHostWork(source);
     plan::Placement placement;
     if (owner != nullptr) {
       placement = owner->placement;

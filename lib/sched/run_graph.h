@@ -31,6 +31,7 @@ struct Node {
   const plan::Operator* op = nullptr;
   const plan::Call* call = nullptr;
   const plan::Expr* shards = nullptr;  // null: 1
+  bool host = false;                   // HOST work (device/host.h)
 
   std::uint32_t frame = 0;
   std::uint32_t callee = 0;  // frame of a call
@@ -68,9 +69,9 @@ class RunGraph {
   // The graph of a variant, with the order that its schedule gives to single cores and its waits as
   // edges: a group starts when what is before it has ended, wherever that ran. kNotFound for a
   // placement the device lacks, kFailedPrecondition for a call without a variant to run,
-  // kUnimplemented for sequences, collectives, sends and host work, and for a schedule that starts
-  // the shards of two groups in two orders, kResourceExhausted beyond the bounds, kOutOfRange for a
-  // group whose kept weights exceed device::kMaxStepBytes.
+  // kUnimplemented for sequences, collectives and sends, and for a schedule that starts the shards
+  // of two groups in two orders, kResourceExhausted beyond the bounds, kOutOfRange for a group
+  // whose kept weights exceed device::kMaxStepBytes.
   static Result<RunGraph> OfVariant(const plan::Body& plan, const plan::Entry& entry,
                                     const plan::Variant& variant, const device::Spec& device,
                                     DomainTable& domains);

@@ -17,6 +17,7 @@ RunId RunPool::Start(const RunGraph& graph) {
   run.state = Run::State::kLive;
   run.graph = &graph;
   run.steps_in_flight = 0;
+  run.on_device = false;
   run.nodes.assign(graph.nodes().size(), NodeState());
   run.frames.assign(graph.frames().size(), FrameState());
   ++live_;

@@ -24,7 +24,7 @@ struct NodeState {
   CoreId core;
   // Released ahead of its predecessors' ends, onto the core that runs them (launch depth > 1).
   bool released_early = false;
-  // Ready since the run began: its launch waits for that of the run.
+  // The run's first on the device, ready together: their launches wait for that of the run.
   bool first = false;
 };
 
@@ -48,6 +48,7 @@ struct Run {
   // When it was issued to the device: at once, or once the host came to it; Max until then.
   Instant issued;
   std::uint32_t steps_in_flight = 0;
+  bool on_device = false;  // a step that is no HOST work was ready
   std::vector<NodeState> nodes;
   std::vector<FrameState> frames;
 };

@@ -23,7 +23,7 @@ Scheduler::Scheduler(Env& env, const device::Spec& device, const DomainTable& do
       cores_(device.core_count()),
       inboxes_(device.core_count()) {
   if (options_.max_concurrent_runs == 0) {
-    options_.max_concurrent_runs = static_cast<std::uint32_t>(device.core_count());
+    options_.max_concurrent_runs = static_cast<std::uint32_t>(device.accelerator_count());
   }
   for (Inbox& inbox : inboxes_) {
     if (!options_.concurrent_completions) inbox.UseByOneThread();

@@ -217,7 +217,7 @@ class Scheduler {
     CoreId near;  // where what became ready was released; none at a run's start
     std::vector<NodeId> ended;
     bool run_over = false;
-    bool starting = false;  // the run's start, not the end of a step
+    bool starting = false;  // nothing before it was ready on the device
   };
   void StartFrame(Cascade& cascade, std::uint32_t frame);
   void StartRound(Cascade& cascade, std::uint32_t frame);

@@ -78,8 +78,10 @@ TEST_CASE("simulate serves under the policy that is named, with streams as they 
   CHECK(unknown.exit_code == 2);
   CHECK_THAT(unknown.err, Contains("one of leeway, fifo, lifo-steal, wfq"));
   const Said absent = with({"--stream", "night:priority=2"});
-  CHECK(absent.exit_code == 3);
-  CHECK_THAT(absent.err, Contains("stream \"night\" is not in the traffic, which has chat, batch"));
+  CHECK(absent.exit_code == 2);
+  CHECK_THAT(
+      absent.err,
+      Contains("option --stream: the traffic has no stream 'night'; it has 'chat', 'batch'"));
 }
 
 TEST_CASE("simulate keeps the order of a stream's responses where it is asked to, by its words",
@@ -163,6 +165,16 @@ TEST_CASE("simulate prints the contract's keys for the total and every stream", 
   CHECK(json["fairness"].contains("cores"));
   CHECK(json["counters"]["submitted"] == 2000);
   CHECK(json["slo"]["met"].is_boolean());
+}
+
+TEST_CASE("what is kept of an SLO is absent, with the reason, where none was given",
+          "[cli][simulate]") {
+  const Scratch scratch;
+  const Json json = Json::parse(RunLeeway(Serve(scratch, {"--json"})).out);
+  for (const Json& part : {json["total"], json["streams"][0]}) {
+    CHECK(part["slo_attainment"].is_null());
+    CHECK(part["slo_attainment_reason"] == "no --slo was given");
+  }
 }
 
 TEST_CASE("the classes of an attribution add up to the mean latency", "[cli][simulate]") {

@@ -39,6 +39,7 @@ TEST_CASE("a wrong command line exits 2, says what is wrong on standard error an
       {{"buckets", "a", "--tau", "3%"}, "option --tau: '3%'"},
       {{"buckets", "a", "--align", "0"}, "option --align: '0'"},
       {{"buckets", "a", "--window", "10"}, "option --window: '10' is not a duration"},
+      {{"buckets", "a", "--window", "9999999d"}, "of at most 104 days"},
       {{"buckets", "a", "--window", "10 parsecs"}, "such as 50ms or 10m"},
       {{"buckets", "a", "--window", "-1h"}, "option --window: '-1h' is not a duration"},
       {{"buckets", "a", "--window", "0"}, "a duration above zero"},

@@ -35,7 +35,7 @@ Simulator::Simulator(const exec::SimConfig& config, const std::vector<exec::SimA
   }
   most_runs_ = config.serving.max_concurrent_runs > 0
                    ? static_cast<std::size_t>(config.serving.max_concurrent_runs)
-                   : cores_.size();
+                   : config.device->accelerator_count();
   for (const exec::SimArrival& arrival : arrivals) {
     Request request;
     request.stream = arrival.stream;

@@ -61,7 +61,8 @@ void Simulator::StartRound(Cascade& cascade, std::size_t frame) {
 void Simulator::Release(Cascade& cascade, std::size_t n) {
   Run& run = runs_[cascade.run];
   const Node& node = run.graph->nodes[n];
-  run.nodes[n].first = cascade.starting;
+  run.nodes[n].first = cascade.starting && !node.host;
+  if (!node.host && node.call == nullptr) run.on_device = true;
   if (run.nodes[n].ahead) return;
   if (node.call != nullptr) return StartBody(cascade, node.body);
   for (std::size_t shard = 0; shard < run.nodes[n].unlaunched; ++shard) {
@@ -320,6 +321,7 @@ void Simulator::Retire(std::size_t c) {
   Cascade cascade;
   cascade.run = step.run;
   cascade.near = c;
+  cascade.starting = !run.on_device;
   cascade.ended.push_back(step.node);
   Follow(cascade);
 }

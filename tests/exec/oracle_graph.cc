@@ -70,8 +70,13 @@ class GraphMaker {
     node.call = plan::CallOf(entry, group);
     if (node.call != nullptr) return node;
     node.shards = &group.shards;
+    node.host = IsHost(entry.operators[group.ops[0]]);
     Place(group.placement, node);
     return node;
+  }
+
+  static bool IsHost(const plan::Operator& op) {
+    return std::holds_alternative<plan::Host>(op.work);
   }
 
   // In the fallback an operator may use the cores that its group in the first variant may.
@@ -79,6 +84,7 @@ class GraphMaker {
     Node node;
     node.call = std::get_if<plan::Call>(&entry.operators[op].work);
     if (node.call != nullptr) return node;
+    node.host = IsHost(entry.operators[op]);
     for (const plan::Group& group : entry.variants.front().groups) {
       if (std::find(group.ops.begin(), group.ops.end(), op) == group.ops.end()) continue;
       node.shards = &group.shards;
@@ -107,8 +113,9 @@ class GraphMaker {
       }
     }
     node.preferred = placement.mode == plan::PlacementMode::kPreferred;
-    node.allowed.assign(device_.core_count(), named.empty());
+    node.allowed.assign(device_.core_count(), false);
     for (std::size_t core = 0; core < node.allowed.size(); ++core) {
+      node.allowed[core] = named.empty() && device_.classes[ClassOf(core)].host == node.host;
       for (std::size_t other : named) {
         if (core == other || (node.preferred && ClassOf(core) == ClassOf(other))) {
           node.allowed[core] = true;

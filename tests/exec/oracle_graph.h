@@ -21,6 +21,7 @@ struct Node {
   const plan::Call* call = nullptr;
   std::size_t body = kNone;  // the frame that a call repeats
   const plan::Expr* shards = nullptr;
+  bool host = false;
   bool preferred = false;
   std::vector<std::size_t> planned;  // shard i on planned[i mod size]; empty: anywhere allowed
   std::vector<bool> allowed;         // by core

@@ -52,6 +52,7 @@ struct FrameState {
 
 struct Run {
   bool live = true, failed = false;
+  bool on_device = false;  // has had a step ready that is not the host's
   const Graph* graph = nullptr;
   std::shared_ptr<const sched::CostTable> costs;
   std::uint64_t urgency = 0;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/host.h"
 #include "exec/simulation.h"
 #include "sched/model.h"
 #include "tests/catch.h"
@@ -139,6 +140,11 @@ ServedSystem SystemOf(std::uint64_t seed) {
     config.streams[s].preserve_ordering = (seed / 8 + s) % 3 == 0;
   }
   if (seed % 2 == 0) config.plan = testing::AcrossClasses(*config.plan, *config.device, seed);
+  if (seed % 5 == 0) {
+    config.plan = testing::WithHostWork(*config.plan, seed);
+    testing::OwnDevice(config).host_processors = 1 + static_cast<std::uint32_t>(seed / 5 % 3);
+    config.device = device::WithHostFor(*config.plan, config.device);
+  }
   return system;
 }
 
@@ -158,10 +164,13 @@ void CheckSimulation(const ServedSystem& system, const OracleResult& expected) {
     }
   }
   REQUIRE(alike);
-  std::vector<std::int64_t> busy(served.record->summary.cores.size());
+  std::vector<CoreSummary> cores = served.record->summary.cores;
+  const std::vector<CoreSummary>& hosts = served.record->summary.hosts;
+  cores.insert(cores.end(), hosts.begin(), hosts.end());
+  std::vector<std::int64_t> busy(cores.size());
   for (const OracleStep& step : expected.steps) busy[step.core] += step.ended - step.began;
   const SimSummary& summary = served.record->summary;
-  for (std::size_t c = 0; c < busy.size(); ++c) REQUIRE(summary.cores[c].busy.count() == busy[c]);
+  for (std::size_t c = 0; c < busy.size(); ++c) REQUIRE(cores[c].busy.count() == busy[c]);
   REQUIRE(summary.counts.ok == outcomes[Outcome::kOk]);
   REQUIRE(summary.counts.rejected == outcomes[Outcome::kRejected]);
   REQUIRE(summary.counts.expired == outcomes[Outcome::kExpired]);
@@ -171,6 +180,7 @@ void CheckSimulation(const ServedSystem& system, const OracleResult& expected) {
   REQUIRE(summary.steps == expected.steps.size());
   REQUIRE(summary.steals == expected.steals);
   REQUIRE(summary.holds == expected.holds);
+  REQUIRE(summary.attribution_missing == 0);
 }
 
 }  // namespace
@@ -178,6 +188,7 @@ void CheckSimulation(const ServedSystem& system, const OracleResult& expected) {
 TEST_CASE("the engine's schedule is the brute-force simulator's, step by step",
           "[exec][property][oracle]") {
   std::size_t steps = 0, steals = 0, holds = 0, fallbacks = 0, held_responses = 0;
+  std::size_t on_host = 0;
   std::map<Outcome, std::size_t> outcomes;
   for (std::uint64_t seed = 0; seed < kSystems; ++seed) {
     CAPTURE(seed);
@@ -194,6 +205,8 @@ TEST_CASE("the engine's schedule is the brute-force simulator's, step by step",
     REQUIRE(engine.fallbacks == expected.fallbacks);
     REQUIRE(engine.held_responses == expected.held_responses);
     CheckSimulation(system, expected);
+    const std::size_t cores = system.config.device->accelerator_count();
+    for (const OracleStep& step : engine.steps) on_host += step.core >= cores;
     steps += engine.steps.size();
     steals += engine.steals;
     holds += engine.holds;
@@ -207,6 +220,7 @@ TEST_CASE("the engine's schedule is the brute-force simulator's, step by step",
   CHECK(holds > kSystems / 100);
   CHECK(fallbacks > kSystems / 10);
   CHECK(held_responses > kSystems / 10);
+  CHECK(on_host > kSystems / 2);
   for (Outcome outcome :
        {Outcome::kOk, Outcome::kRejected, Outcome::kExpired, Outcome::kCancelled}) {
     CHECK(outcomes[outcome] > kSystems / 10);

@@ -259,6 +259,24 @@ std::shared_ptr<const plan::Body> AcrossClasses(const plan::Body& plan, const de
   return body;
 }
 
+std::shared_ptr<const plan::Body> WithHostWork(const plan::Body& plan, std::uint64_t seed) {
+  base::Prng prng(seed ^ 0x4057);
+  auto body = std::make_shared<plan::Body>(plan);
+  for (plan::Entry& entry : body->entries) {
+    for (std::size_t i = 0; i < entry.operators.size(); ++i) {
+      plan::Work& work = entry.operators[i].work;
+      if (std::holds_alternative<plan::Call>(work) || prng.Below(3) > 0) continue;
+      work = plan::Host{Between(prng, 1, 800)};
+      for (plan::Variant& variant : entry.variants) {
+        variant.groups[i].placement = {};
+        variant.groups[i].shards = plan::Expr::Constant(1);
+        variant.groups[i].profile.clear();
+      }
+    }
+  }
+  return body;
+}
+
 void OpenStreams(Harness& harness, const System& system, std::uint64_t seed) {
   for (std::uint32_t s = 0; s < system.streams; ++s) {
     const bool bounded = (seed + s) % 3 == 0;

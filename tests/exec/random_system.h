@@ -33,6 +33,9 @@ System RandomSystem(std::uint64_t seed, GraphShape::Bytes bytes, std::uint32_t d
 std::shared_ptr<const plan::Body> AcrossClasses(const plan::Body& plan, const device::Spec& device,
                                                 std::uint64_t seed);
 
+// The plan with about a third of its operators, calls excepted, as HOST work.
+std::shared_ptr<const plan::Body> WithHostWork(const plan::Body& plan, std::uint64_t seed);
+
 // What a whole simulation is asked.
 struct ServedSystem {
   exec::SimConfig config;

@@ -53,6 +53,10 @@ inline void CheckLaws(const Served& served, const std::vector<exec::SimArrival>&
     CHECK(core.busy <= summary.makespan);
     steps += core.steps;
   }
+  for (const CoreSummary& host : summary.hosts) {
+    CHECK(host.busy <= summary.makespan);
+    steps += host.steps;
+  }
   CHECK(steps == summary.steps);
 }
 

@@ -203,8 +203,9 @@ PlanBuilder Everything() {
                                 .source = "measured",
                                 .samples = 9})
       .Annotate("tactic", "0x21")
-      .Group("rest", {mm, conv, move, sum, send, take, host})
+      .Group("rest", {mm, conv, move, sum, send, take})
       .Recompute({mm})
+      .Group("host", {host})
       .Group("loop", {loop});
   return b;
 }

@@ -12,6 +12,7 @@ plan::Operator OperatorOf(const Task& task, std::size_t index) {
   op.name = "op" + std::to_string(index);
   op.kind = "task";
   op.predecessors.assign(task.after.begin(), task.after.end());
+  if (task.host) op.work = plan::Host{task.time_ns};
   if (task.bytes > 0) op.work = plan::Move{Expr::Constant(task.bytes), std::nullopt};
   return op;
 }
@@ -30,7 +31,7 @@ plan::Group GroupOf(const Task& task, std::size_t index) {
     group.placement.cores.push_back({.device = {}, .core_class = core_class, .index = {}});
   }
   group.predecessors.assign(task.after.begin(), task.after.end());
-  if (task.bytes == 0) {
+  if (task.bytes == 0 && !task.host) {
     plan::ProfilePoint point;
     point.dims = {1, 1};
     point.p50_ns = task.time_ns;

@@ -27,6 +27,7 @@ struct Task {
   // Class of the planned cores, which are numbered within it. An ANY task that names a class is
   // free within it; one that names none is free everywhere.
   std::string core_class = {};
+  bool host = false;  // HOST work, which no core runs
 };
 using TaskGraph = std::vector<Task>;
 
