@@ -119,8 +119,10 @@ ModelCheck Energy(const device::Spec& spec) {
   double integral = 0;
   absl::int128 counted = 0;
   for (int i = 0; i < 2000; ++i) {
-    counted += loop.Spend(static_cast<std::int64_t>(prng.Below(100'000'000'000)),
-                          static_cast<std::int64_t>(prng.Below(10'000'000'000)));
+    // One after the other: arguments are evaluated in no stated order.
+    const auto core = static_cast<std::int64_t>(prng.Below(100'000'000'000));
+    const auto dram = static_cast<std::int64_t>(prng.Below(10'000'000'000));
+    counted += loop.Spend(core, dram);
     loop.EndPeriod();
     integral += loop.watts() * 1e3 * static_cast<double>(loop.period().count());
   }
