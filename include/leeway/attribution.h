@@ -38,9 +38,8 @@ enum class Cause {
   kContention,  // shared DRAM bandwidth
   // Measured back ends only: observed less modelled; may be negative.
   kUnexplained,
-  // Done, while an earlier request of a stream with preserve_ordering was not. Telemetry tells
-  // parts
-  // by their places here, so that what came later is last.
+  // Done, while an earlier request of a stream with preserve_ordering was not. Last, for telemetry
+  // tells parts by their places here.
   kResponseOrder,
 };
 inline constexpr std::size_t kCauseCount = 18;

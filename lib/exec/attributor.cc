@@ -40,6 +40,7 @@ bool Displaced(const sched::Node& node, CoreId core) {
 Attributor::Attributor(const device::Spec& device, const sched::DomainTable& domains, OnOk on_ok,
                        OnOther on_other, OnOk on_held)
     : device_(device),
+      accelerators_(device.accelerator_count()),
       domains_(domains),
       on_ok_(std::move(on_ok)),
       on_other_(std::move(on_other)),
@@ -123,9 +124,8 @@ void Attributor::OnStarted(CoreId core, const StepRef& step) {
 void Attributor::OnFinished(CoreId core, const StepRef& step, const StepTimes& times) {
   clock_.Ended(env_->Now(), core.value());
   on_core_[core.value()].executed = times;
-  // The run may be over. Processors of the host, where there are any, come last.
-  const device::CoreClass& last = device_.classes.back();
-  if (last.host && core.value() >= last.first_core) return;
+  // Of the accelerator's cores: processors of the host, where there are any, come after them.
+  if (core.value() >= accelerators_) return;
   traces_[step.run.value()].core_time += times.duration;
 }
 

@@ -137,6 +137,7 @@ class Attributor final : public sched::Observer, public StepListener {
   RequestRecord RecordOf(const sched::Request& request, const sched::Run& run);
 
   const device::Spec& device_;
+  const std::size_t accelerators_;
   const sched::DomainTable& domains_;
   OnOk on_ok_;
   OnOther on_other_;

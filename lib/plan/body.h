@@ -204,8 +204,7 @@ struct Group {
 struct Residency {
   Index tensor = 0;
   std::vector<CoreRef> cores;
-  // How the variant lays the tensor out, as a string that tells layouts apart; empty: row-major.
-  std::string layout = {};
+  std::optional<Layout> layout = {};  // nothing: row-major
 };
 
 // The groups that a core runs, in this order. A reference without an index means a set of cores,

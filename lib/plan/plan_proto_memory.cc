@@ -95,16 +95,8 @@ void ReadLayout(Reader& reader, const Path& path, const pb::Layout& in, ElementB
   bits[*index] = in.element_bits();
 }
 
-// By the tensor's name.
-using Layouts = absl::flat_hash_map<std::string, const pb::Layout*>;
-
-std::string LayoutText(const Layouts& layouts, const std::string& tensor) {
-  const auto found = layouts.find(tensor);
-  if (found == layouts.end()) return "";
-  pb::Layout layout = *found->second;
-  layout.clear_tensor();
-  return layout.SerializeAsString();
-}
+// The variant's layouts by tensor.
+using Layouts = absl::flat_hash_map<Index, const Layout*>;
 
 void ReadResidency(Reader& reader, const Path& path, const pb::Residency& in,
                    const Layouts& layouts, Variant& out) {
@@ -116,8 +108,10 @@ void ReadResidency(Reader& reader, const Path& path, const pb::Residency& in,
     reader.findings().Error(path.At("tensor"),
                             "tensor " + Quote(in.tensor()) + " is resident but no weight");
   }
-  out.residency.push_back(
-      {*tensor, ReadCores(reader, path, in.cores()), LayoutText(layouts, in.tensor())});
+  Residency& residency =
+      out.residency.emplace_back(Residency{*tensor, ReadCores(reader, path, in.cores())});
+  const auto layout = layouts.find(*tensor);
+  if (layout != layouts.end()) residency.layout = *layout->second;
 }
 
 // An arena's slots, held against its size at both ends of the variant's envelope. (Sizes grow with
@@ -234,7 +228,7 @@ void ReadMemory(Reader& reader, const Path& path, const pb::Variant& in, Variant
   }
   Layouts layouts;
   if (in.residency_size() > 0) {
-    for (const pb::Layout& layout : in.layouts()) layouts.emplace(layout.tensor(), &layout);
+    for (const Layout& layout : out.layouts) layouts.emplace(layout.tensor, &layout);
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(in.residency_size()); ++i) {
     ReadResidency(reader, path.At("residency", i), in.residency(static_cast<int>(i)), layouts, out);

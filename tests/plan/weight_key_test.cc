@@ -66,6 +66,8 @@ TEST_CASE("another layout is another copy", "[plan][unit]") {
   const std::uint64_t rows = KeyOf("m", "w", Content('a'), LayoutOf("w", "1, 0"));
   const std::uint64_t columns = KeyOf("m", "w", Content('a'), LayoutOf("w", "0, 1"));
   CHECK(rows != columns);
+  // Row-major order is the same copy, said or not.
+  CHECK(rows == KeyOf("m", "w", Content('a')));
   CHECK(KeyOf("m", "u", Content('a'), LayoutOf("u", "0, 1")) == columns);
   // Layouts of other tensors do not matter.
   CHECK(KeyOf("m", "w", Content('a'), LayoutOf("x", "0, 1")) == KeyOf("m", "w", Content('a')));
